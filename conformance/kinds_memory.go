@@ -29,12 +29,12 @@ var memoryKinds = map[trace.OpKind]kind{
 	trace.OpFree: {
 		propose: (*Generator).free,
 		allowed: (*Program).mayFree,
-		did:     func(p *Program, op *trace.Op, _ *replay.Performed) { p.forget(op.ID) },
+		did:     (*Program).freed,
 		ends:    (*Lifetimes).free, after: (*Trial).freedLast,
 	},
 	trace.OpFreeOn: {
 		propose: (*Generator).freeOn, allowed: (*Program).mayFreeOn,
-		did:  func(p *Program, op *trace.Op, _ *replay.Performed) { p.forget(op.ID) },
+		did:  (*Program).freed,
 		ends: (*Lifetimes).free, after: (*Trial).freedLast,
 	},
 	trace.OpRecordStream: {
@@ -109,7 +109,7 @@ func (g *Generator) malloc() trace.Op {
 
 func (p *Program) mayMalloc(op *trace.Op) bool {
 	return p.mayCall(uint64(op.Thread), p.slot(op.Device, op.Stream)) && p.find(op.ID) == nil && !slices.Contains(p.opened, op.ID) &&
-		p.poolFor(op).serves(p.state(op).capture != nil)
+		p.poolFor(op).serves(p.state(op).capture != nil) && (p.exposes || !p.forgetsCapture(op))
 }
 
 func (p *Program) allocated(op *trace.Op, out *replay.Performed) {
@@ -175,6 +175,15 @@ func (t *Trial) mallocMayFail(op *trace.Op, err error) (explained bool, f *Failu
 func (p *Program) mayFree(op *trace.Op) bool {
 	m := p.find(op.ID)
 	return m != nil && !(m.shared && len(p.opened) > 0) && (p.exposes || !p.forgotten(m)) && p.mayFreeByContract(op, m)
+}
+
+func (p *Program) freed(op *trace.Op, _ *replay.Performed) {
+	for _, u := range p.find(op.ID).uses {
+		if k := p.streams[u.slot].capture; k != nil && u.captured {
+			k.freed = true
+		}
+	}
+	p.forget(op.ID)
 }
 
 // free tells the device that memory is about to be freed.

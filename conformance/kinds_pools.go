@@ -310,12 +310,16 @@ func (p *Program) restored(op *trace.Op, _ *replay.Performed) {
 }
 
 // restoreMayFail: nor can a pool be restored when one of its segments has gone, which
-// happens to free oversize blocks of any pool.
+// happens to free oversize blocks of any pool, or, by the rules of some releases, when an
+// expandable one has grown.
 func (t *Trial) restoreMayFail(op *trace.Op, err error) (explained bool, f *Failure) {
 	if used, f := t.checkpointMayFail(op, err); used {
 		return used, f
 	}
-	return trace.ErrorName(err) == trace.ErrorInvalidState && t.splitLimited(), nil
+	mayHaveGrown := t.program.rules.RestoreRefusesGrown && slices.ContainsFunc(t.snapshot().Segments, func(s spec.Segment) bool {
+		return s.Expandable && s.Device == op.Device && s.Pool == op.Pool
+	})
+	return trace.ErrorName(err) == trace.ErrorInvalidState && (mayHaveGrown || t.splitLimited()), nil
 }
 
 // restore tells the device what a restore freed and allocated.

@@ -118,6 +118,7 @@ func newTrial(area *Area, h trace.Header, o Options) (*Trial, error) {
 	if o.caching {
 		t.cache = newCacheWatch(m)
 	}
+	t.history.FirstRoutingWins = t.program.rules.FirstRoutingWins
 	t.lifetimes = t.program.Lifetimes(player.GPU())
 	for range h.Devices {
 		t.limit = append(t.limit, h.TotalMemory)

@@ -1,14 +1,15 @@
 package torch
 
 import (
+	"errors"
 	"slices"
-	"strings"
 
 	"gaugeblock/conformance"
 	"gaugeblock/fakegpu"
 	"gaugeblock/replay"
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
+	"gaugeblock/upstream"
 )
 
 // mismatch is the first difference of a program, and the state before it.
@@ -32,7 +33,8 @@ type facts struct {
 	released    map[spec.PoolID]bool // pools that were
 	expandable  bool                 // settings have had a word on expandable segments
 	begun       map[spec.PoolID]bool // pools that requests go to
-	queryFailed bool                 // an event could not be queried
+	queryFailed bool                 // an event could not be queried or waited for
+	eagerUse    bool                 // since it was recorded in a capture
 	completed   bool                 // several frees were completed in one operation
 	captures    int                  // under way
 	default2    map[int64]bool       // memory on a default stream that another device's is recorded for
@@ -176,7 +178,11 @@ func (m *mismatch) follow(op *trace.Op, out *replay.Performed, g *fakegpu.GPU) {
 		f.current = op.Device
 	}
 	f.completed = f.completed || completedFrees(out.Entries) > 1 || op.Kind == trace.OpRestore
-	f.queryFailed = f.queryFailed || out.Err != nil && strings.Contains(out.Err.Error(), "querying an event")
+	var failed *spec.DriverError
+	if errors.As(out.Err, &failed) && (failed.Call == "QueryEvent" || failed.Call == "SynchronizeEvent") && op.Kind.Target() == trace.TargetAllocator {
+		f.queryFailed = true
+		f.eagerUse = f.eagerUse || failed.Code == 907 && rulesOf(&m.Header).Captures == upstream.CapturesByMark
+	}
 	if out.Err != nil || out.Skipped {
 		return
 	}

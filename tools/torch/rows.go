@@ -41,6 +41,8 @@ var rules = []rule{
 	{"pools/freeable-searched", func(m *mismatch) bool {
 		return m.facts.useOnOOM && m.op.Kind == trace.OpMalloc && (m.says("already recording to mempool_id") || m.says("use_count > 0"))
 	}},
+	{"captures/eager-use", func(m *mismatch) bool { return m.facts.eagerUse }},
+	{"captures/events-queried", func(m *mismatch) bool { return m.strict && m.cudaError(907) && m.op.Kind == trace.OpMalloc }},
 	{"failures/event-query", func(m *mismatch) bool { return m.facts.queryFailed }},
 	{"order/private-pools", (*mismatch).otherPool},
 	{"captures/malloc-fails", func(m *mismatch) bool {
