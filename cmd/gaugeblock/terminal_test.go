@@ -171,7 +171,7 @@ func TestHelpAndNames(t *testing.T) {
 			t.Error(got)
 		}
 	}
-	if got := said("explore", "-j", "-2"); !strings.Contains(got, "--jobs=-2 is negative") {
+	if got := said("explore", "--workers=-2"); !strings.Contains(got, "--jobs=-2 is negative") {
 		t.Error(got)
 	}
 }

@@ -23,6 +23,7 @@ type Data struct {
 	Verdict     string        `json:"verdict"` // the same with the reasons; "" without a prediction
 	Summary     Summary       `json:"summary"`
 	Timeline    Timeline      `json:"timeline"`
+	Allocations Allocations   `json:"allocations"`
 	Sites       []Site        `json:"sites"` // who holds the memory, the most held at one time first
 	MoreSites   int           `json:"moreSites"`
 	Categories  []Category    `json:"categories"` // none if no call stacks were recorded
