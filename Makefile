@@ -160,6 +160,15 @@ pluggable:
 fake-cuda:
 	$(GO) run ./fakegpu/cuda/build $(BUILD)/fake-cuda
 
+# Python wheels in BUILD/wheels, and binaries with checksums in BUILD/release: tools/release.
+VERSION ?= 0.1.0
+.PHONY: wheel release
+wheel:
+	$(GO) run ./tools/release wheels $(BUILD)/wheels $(VERSION)
+
+release:
+	$(GO) run ./tools/release binaries $(BUILD)/release $(VERSION)
+
 # Programs on the fake GPU, with the Pythons of PYTHONS (one behind another as in PATH) that have PyTorch.
 PYTHONS ?=
 .PHONY: run-torch
