@@ -842,6 +842,26 @@
       show();
     };
 
+    // ---- pools
+
+    const drawPools = () => {
+      const show = () => {
+        const pools = new Map();
+        for (const s of moment.segments) {
+          const key = JSON.stringify([s.pool, s.stream, s.large]);
+          const p = pools.get(key) || { s, segments: 0, size: 0, allocated: 0, pending: 0, largest: 0 };
+          p.segments++; p.size += s.size; p.allocated += s.allocated; p.pending += s.pendingFree; p.largest = Math.max(p.largest, s.largestFreeBlock);
+          pools.set(key, p);
+        }
+        const list = [...pools.values()].sort((a, b) => b.size - a.size), most = list.length ? list[0].size : 1;
+        byId("pools").replaceChildren(longTable("Pools", [["Pool", "code"], ["Stream"], ["Segments", "number"], ["Reserved", "word"], ["Allocated", "number"], ["Free", "number"], ["Largest free block", "number"]],
+          list.map((p) => [(p.s.pool || "default") + (p.s.large ? ", large" : ", small"), p.s.stream || "default", count(p.segments), [size(p.size), meter([p.allocated / most, "var(--allocated)"], [p.pending / most, "var(--pending)"], [(p.size - p.allocated - p.pending) / most, "var(--reserved)"])],
+            size(p.allocated), size(p.size - p.allocated - p.pending), size(p.largest)]), 12));
+      };
+      momentListeners.push(show);
+      show();
+    };
+
     // ---- segments
 
     const drawSegments = () => {
@@ -941,6 +961,26 @@
         element("p", { class: "help" }, "Totals are those of the history" + (summary.complete ? "." : ", whose beginning is missing.")));
     };
 
+    // ---- files
+
+    // A cell that begins as a formula does is no formula for a program of tables.
+    const cell = (value) => {
+      const text = String(value), plain = /^[=+\-@\t\r]/.test(text) ? "'" + text : text;
+      return /[",\n]/.test(plain) ? '"' + plain.replace(/"/g, '""') + '"' : plain;
+    };
+    const csv = () => [["call site", "category", "allocations", "peak bytes", "peak blocks", "out of memory bytes", "end bytes", "end blocks", "most bytes"],
+      ...data.sites.map((s) => [siteName(stacks, s), categories.length ? categories[s.category].name : "", s.allocations, ...s.peak, s.oom[0], ...s.end, s.max])].map((row) => row.map(cell).join(",")).join("\n") + "\n";
+    const save = (name, type, text) => {
+      const link = element("a", { href: URL.createObjectURL(new Blob([text()], { type })), download: name });
+      link.click();
+      setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+    };
+    const drawSave = () => {
+      const name = page.source.replace(/[^\w.-]+/g, "_").slice(0, 80) + (page.reports.length > 1 ? "." + page.reports.indexOf(data) : "");
+      const button = (label, action) => element("button", { type: "button", on: { click: action } }, label);
+      byId("save").append(button("Save call sites (CSV)", () => save(name + ".csv", "text/csv", csv)), button("Save this report (JSON)", () => save(name + ".json", "application/json", () => JSON.stringify(data))));
+    };
+
     colorListeners = [];
     drawVerdict();
     if (page.reports.length > 1 && !page.compared && !page.ranks) {
@@ -954,7 +994,9 @@
     drawAnnotations();
     drawWhatIf();
     drawMap();
+    drawPools();
     drawSegments();
+    drawSave();
     drawSizes();
     drawOOMs();
     drawSummary();
