@@ -11,6 +11,7 @@
 //	gaugeblock whatif FILE       predict a memory snapshot under other settings
 //	gaugeblock report FILE...    show a memory snapshot as an HTML page, two side by side, or all ranks of a run
 //	gaugeblock examine LIB.so    examine an allocator in another language
+//	gaugeblock compare FILE LIB  make the requests of a recorded program of several allocators
 //	gaugeblock torch             compare with PyTorch's own allocator, operation by operation
 //	gaugeblock completion SHELL  print the completion of command lines for a shell
 //	gaugeblock version           print the version
@@ -52,18 +53,19 @@ const (
 
 // commandLine is what kong reads the command line into.
 type commandLine struct {
-	Run        runCommand        `cmd:"" help:"Run a PyTorch program on a fake GPU, and tell what memory it needs."`
-	Replay     replayCommand     `cmd:"" help:"Replay recorded traces through the reference allocator and compare."`
-	Check      checkCommand      `cmd:"" help:"Check the logs of other allocators: hazards, overlaps, misuse, leaks."`
-	Soak       soakCommand       `cmd:"" help:"Test the reference with random programs."`
-	Record     recordCommand     `cmd:"" help:"Print a Python file that records the requests of a PyTorch program: gaugeblock record > gb_record.py."`
-	Explore    exploreCommand    `cmd:"" help:"Explore every state that the model can reach at small bounds."`
-	Whatif     whatifCommand     `cmd:"" help:"Predict the memory statistics of a PyTorch memory snapshot under other settings and limits."`
-	Report     reportCommand     `cmd:"" help:"Show a PyTorch memory snapshot as one HTML page, compare two of them, or the ranks of a run: what happened, who holds the memory, segments and blocks, other settings."`
-	Examine    examineCommand    `cmd:"" help:"Examine an allocator in another language: a library for PyTorch's CUDAPluggableAllocator."`
-	Torch      torchCommand      `cmd:"" help:"Compare the reference with PyTorch's own allocator, operation by operation."`
-	Completion completionCommand `cmd:"" help:"Print the completion of command lines for a shell."`
-	Version    versionCommand    `cmd:"" help:"Print the version, and the releases of PyTorch that are followed."`
+	Run        runCommand               `cmd:"" help:"Run a PyTorch program on a fake GPU, and tell what memory it needs."`
+	Replay     replayCommand            `cmd:"" help:"Replay recorded traces through the reference allocator and compare."`
+	Check      checkCommand             `cmd:"" help:"Check the logs of other allocators: hazards, overlaps, misuse, leaks."`
+	Soak       soakCommand              `cmd:"" help:"Test the reference with random programs."`
+	Record     recordCommand            `cmd:"" help:"Print a Python file that records the requests of a PyTorch program: gaugeblock record > gb_record.py."`
+	Explore    exploreCommand           `cmd:"" help:"Explore every state that the model can reach at small bounds."`
+	Whatif     whatifCommand            `cmd:"" help:"Predict the memory statistics of a PyTorch memory snapshot under other settings and limits."`
+	Report     reportCommand            `cmd:"" help:"Show a PyTorch memory snapshot as one HTML page, compare two of them, or the ranks of a run: what happened, who holds the memory, segments and blocks, other settings."`
+	Examine    examineCommand           `cmd:"" help:"Examine an allocator in another language: a library for PyTorch's CUDAPluggableAllocator."`
+	Compare    compareAllocatorsCommand `cmd:"" help:"Make the requests of a recorded program of several allocators: which holds less memory?"`
+	Torch      torchCommand             `cmd:"" help:"Compare the reference with PyTorch's own allocator, operation by operation."`
+	Completion completionCommand        `cmd:"" help:"Print the completion of command lines for a shell."`
+	Version    versionCommand           `cmd:"" help:"Print the version, and the releases of PyTorch that are followed."`
 
 	VersionFlag kong.VersionFlag `name:"version" help:"Print the version."`
 }

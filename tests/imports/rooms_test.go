@@ -55,6 +55,7 @@ var mayImport = map[string][]string{
 	"python":              {},
 	"tools/replay":        {"spec", "internal/quote", "spec/trace", "fakegpu", "graphtree", "internal/memlimit"},
 	"tools/check":         {"spec", "spec/happensbefore", "internal/quote", "spec/trace", "fakegpu", "tools/replay", "internal/memlimit"},
+	"tools/allocators":    {"spec", "spec/trace", "upstream", "conformance", "fakegpu", "internal/quote", "internal/memlimit", "snapshot/history", "snapshot/play", "tools/examine", "tools/replay"},
 	"tools/foreign":       {"fakegpu"},
 	"tools/zoo":           {"tools/foreign"},
 	"tools/torch":         {"spec", "spec/settings", "spec/trace", "internal/checkout", "internal/churn", "internal/refinement", "internal/sizes", "fakegpu", "cudaimpl", "model", "tla", "conformance", "tools/replay", "tools/torch/binary", "tools/torch/wheel", "tools/reference", "upstream"},
