@@ -1,8 +1,9 @@
 package conformance
 
 import (
+	"gaugeblock/replay"
 	"gaugeblock/spec"
-	"gaugeblock/tools/replay"
+	"gaugeblock/spec/trace"
 )
 
 // Option changes what Run and Examine do. What an allocator lacks needs no option as
@@ -29,6 +30,12 @@ func Seed(s uint64) Option { return func(k *kit) { k.seed = s } }
 // area. An allocator that knows none of PyTorch's settings can as well ignore them, or
 // refuse them with spec.ErrNotSupported when it is made.
 func Settings(settings ...string) Option { return func(k *kit) { k.settings = settings } }
+
+// Without leaves operations of these kinds out of all programs, for an allocator that
+// has the method but not the ability.
+func Without(kinds ...trace.OpKind) Option {
+	return func(k *kit) { k.without = append(k.without, kinds...) }
+}
 
 // TrustsCallers leaves out all misuse, for an allocator that does not check its
 // callers' arguments, and says so to its users.

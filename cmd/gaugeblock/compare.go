@@ -12,8 +12,8 @@ import (
 	"gaugeblock/tools/allocators"
 )
 
-// compareAllocatorsCommand is "gaugeblock compare".
-type compareAllocatorsCommand struct {
+// comparingCommand is "gaugeblock compare".
+type comparingCommand struct {
 	Workload      string        `arg:"" help:"What the program requested: a memory snapshot with its history, or a recorded trace (*.jsonl), as whatif takes them."`
 	Allocators    []string      `arg:"" name:"allocator" help:"pytorch[:RELEASE][,SETTINGS], cudaMallocAsync, a shared library as examine takes it (lib.so, or lib.so:my_malloc,my_free), or driver:COMMAND, a program that speaks examine's line protocol."`
 	Limit         byteLimit     `name:"limit" placeholder:"SIZE" help:"The memory of the device: 4420MiB, 39.5GiB (default: so much that nothing fails)."`
@@ -27,7 +27,7 @@ type compareAllocatorsCommand struct {
 }
 
 // Help is what "gaugeblock compare --help" says beside the flags.
-func (*compareAllocatorsCommand) Help() string {
+func (*comparingCommand) Help() string {
 	return `The same requests are made of each allocator, on a fake GPU of its own: which holds less on
 this program? The first row is PyTorch's allocator with the settings of the record.
 
@@ -42,7 +42,7 @@ the input or the command line made no sense.`
 }
 
 // Validate is called by kong.
-func (c *compareAllocatorsCommand) Validate() error {
+func (c *comparingCommand) Validate() error {
 	if c.Patience <= 0 {
 		return fmt.Errorf("--patience=%v: a call needs some time", c.Patience)
 	}
@@ -50,7 +50,7 @@ func (c *compareAllocatorsCommand) Validate() error {
 }
 
 // Run makes the requests of all allocators, and prints what they hold.
-func (c *compareAllocatorsCommand) Run(env *environment) (err error) {
+func (c *comparingCommand) Run(env *environment) (err error) {
 	var candidates []allocators.Candidate
 	for _, text := range append([]string{"pytorch"}, c.Allocators...) {
 		candidate, err := allocators.ParseCandidate(text)
@@ -83,13 +83,13 @@ func (c *compareAllocatorsCommand) Run(env *environment) (err error) {
 	return c.print(env, comparison)
 }
 
-func (c *compareAllocatorsCommand) workload(env *environment) (*history.Workload, error) {
+func (c *comparingCommand) workload(env *environment) (*history.Workload, error) {
 	as := whatifCommand{File: c.Workload, Device: c.Device, PyTorch: c.PyTorch, MaxMemory: c.MaxMemory, JSON: c.JSON}
 	w, _, err := as.workload(env)
 	return w, err
 }
 
-func (c *compareAllocatorsCommand) print(env *environment, comparison *allocators.Comparison) error {
+func (c *comparingCommand) print(env *environment, comparison *allocators.Comparison) error {
 	for i := range comparison.Results {
 		if comparison.Results[i].Error != "" {
 			env.status = statusDiffers

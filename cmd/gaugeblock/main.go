@@ -3,6 +3,7 @@
 // the packages, and prints the results.
 //
 //	gaugeblock run -- COMMAND    run a PyTorch program on a fake GPU: what memory will it need?
+//	gaugeblock fit -- COMMAND    the largest batch with which it fits
 //	gaugeblock replay FILE...    replay traces and print the first difference
 //	gaugeblock check FILE...     check the logs of other allocators
 //	gaugeblock soak              test the reference with random programs
@@ -53,19 +54,20 @@ const (
 
 // commandLine is what kong reads the command line into.
 type commandLine struct {
-	Run        runCommand               `cmd:"" help:"Run a PyTorch program on a fake GPU, and tell what memory it needs."`
-	Replay     replayCommand            `cmd:"" help:"Replay recorded traces through the reference allocator and compare."`
-	Check      checkCommand             `cmd:"" help:"Check the logs of other allocators: hazards, overlaps, misuse, leaks."`
-	Soak       soakCommand              `cmd:"" help:"Test the reference with random programs."`
-	Record     recordCommand            `cmd:"" help:"Print a Python file that records the requests of a PyTorch program: gaugeblock record > gb_record.py."`
-	Explore    exploreCommand           `cmd:"" help:"Explore every state that the model can reach at small bounds."`
-	Whatif     whatifCommand            `cmd:"" help:"Predict the memory statistics of a PyTorch memory snapshot under other settings and limits."`
-	Report     reportCommand            `cmd:"" help:"Show a PyTorch memory snapshot as one HTML page, compare two of them, or the ranks of a run: what happened, who holds the memory, segments and blocks, other settings."`
-	Examine    examineCommand           `cmd:"" help:"Examine an allocator in another language: a library for PyTorch's CUDAPluggableAllocator."`
-	Compare    compareAllocatorsCommand `cmd:"" help:"Make the requests of a recorded program of several allocators: which holds less memory?"`
-	Torch      torchCommand             `cmd:"" help:"Compare the reference with PyTorch's own allocator, operation by operation."`
-	Completion completionCommand        `cmd:"" help:"Print the completion of command lines for a shell."`
-	Version    versionCommand           `cmd:"" help:"Print the version, and the releases of PyTorch that are followed."`
+	Run        runCommand        `cmd:"" help:"Run a PyTorch program on a fake GPU, and tell what memory it needs."`
+	Fit        fitCommand        `cmd:"" help:"Find the largest batch with which a PyTorch program fits a GPU."`
+	Replay     replayCommand     `cmd:"" help:"Replay recorded traces through the reference allocator and compare."`
+	Check      checkCommand      `cmd:"" help:"Check the logs of other allocators: hazards, overlaps, misuse, leaks."`
+	Soak       soakCommand       `cmd:"" help:"Test the reference with random programs."`
+	Record     recordCommand     `cmd:"" help:"Print a Python file that records the requests of a PyTorch program: gaugeblock record > gb_record.py."`
+	Explore    exploreCommand    `cmd:"" help:"Explore every state that the model can reach at small bounds."`
+	Whatif     whatifCommand     `cmd:"" help:"Predict the memory statistics of a PyTorch memory snapshot under other settings and limits."`
+	Report     reportCommand     `cmd:"" help:"Show a PyTorch memory snapshot as one HTML page, compare two of them, or the ranks of a run: what happened, who holds the memory, segments and blocks, other settings."`
+	Examine    examineCommand    `cmd:"" help:"Examine an allocator in another language: a library for PyTorch's CUDAPluggableAllocator."`
+	Compare    comparingCommand  `cmd:"" help:"Make the requests of a recorded program of several allocators: which holds less memory?"`
+	Torch      torchCommand      `cmd:"" help:"Compare the reference with PyTorch's own allocator, operation by operation."`
+	Completion completionCommand `cmd:"" help:"Print the completion of command lines for a shell."`
+	Version    versionCommand    `cmd:"" help:"Print the version, and the releases of PyTorch that are followed."`
 
 	VersionFlag kong.VersionFlag `name:"version" help:"Print the version."`
 }

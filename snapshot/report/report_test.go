@@ -290,7 +290,7 @@ func TestHostileNames(t *testing.T) {
 	ranks := &RankBuilder{}
 	ranks.Add(names[0], data)
 	ranks.Add(names[4]+"3", data)
-	page.Ranks = ranks.Ranks()
+	page.Ranks = ranks.Ranks(nil)
 	if err := Write(&hostile, page); err != nil {
 		t.Fatal(err)
 	}

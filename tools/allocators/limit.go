@@ -2,10 +2,10 @@ package allocators
 
 import (
 	"gaugeblock/internal/memlimit"
+	"gaugeblock/replay"
 	"gaugeblock/snapshot/history"
 	"gaugeblock/snapshot/play"
 	"gaugeblock/spec"
-	"gaugeblock/tools/replay"
 )
 
 // smallestLimit bisects, to 2 MiB, between the most that is requested at one time and what the

@@ -7,10 +7,10 @@ import (
 	"gaugeblock/spec"
 )
 
-// picture is what can be seen of a device between two operations, as far as labels
+// visibleState is what can be seen of a device between two operations, as far as labels
 // need it. It is taken after every operation, so it is small and its slices are used
 // again.
-type picture struct {
+type visibleState struct {
 	stats  spec.DeviceStats
 	blocks []seenBlock // by address within a segment
 	pools  int
@@ -33,7 +33,7 @@ type seenBlock struct {
 }
 
 // block is the one that begins at the address, nil if none does.
-func (p *picture) block(at spec.Ptr) *seenBlock {
+func (p *visibleState) block(at spec.Ptr) *seenBlock {
 	for i := range p.blocks {
 		if p.blocks[i].address == at {
 			return &p.blocks[i]
@@ -42,7 +42,7 @@ func (p *picture) block(at spec.Ptr) *seenBlock {
 	return nil
 }
 
-// look takes a picture of every device.
+// look takes the visible state of every device.
 func (t *Trial) look() error {
 	for dev := range t.now {
 		if err := t.lookAt(spec.Device(dev), &t.now[dev]); err != nil {
@@ -52,7 +52,7 @@ func (t *Trial) look() error {
 	return nil
 }
 
-func (t *Trial) lookAt(dev spec.Device, p *picture) (err error) {
+func (t *Trial) lookAt(dev spec.Device, p *visibleState) (err error) {
 	allocator := t.player.Allocator()
 	if p.stats, err = allocator.Stats(dev); err != nil && !errors.Is(err, spec.ErrNotSupported) {
 		return err
@@ -72,7 +72,7 @@ func (t *Trial) lookAt(dev spec.Device, p *picture) (err error) {
 	return err
 }
 
-func (p *picture) visitor() spec.Visitor {
+func (p *visibleState) visitor() spec.Visitor {
 	return spec.Visitor{
 		Block: func(b *spec.BlockView) {
 			if b.Mapped {
@@ -85,7 +85,7 @@ func (p *picture) visitor() spec.Visitor {
 	}
 }
 
-func (p *picture) fromSnapshot(dev spec.Device, a spec.Allocator) error {
+func (p *visibleState) fromSnapshot(dev spec.Device, a spec.Allocator) error {
 	s, err := a.Snapshot()
 	if errors.Is(err, spec.ErrNotSupported) {
 		return nil

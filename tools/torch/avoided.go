@@ -3,15 +3,15 @@ package torch
 import (
 	"strings"
 
+	"gaugeblock/replay"
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
-	"gaugeblock/tools/replay"
 	"gaugeblock/upstream"
 )
 
-// care keeps most programs away from what is known to end in a difference, so that they get
-// far enough to find others. One program in four does not care.
-type care struct {
+// An avoider keeps most programs away from what is known to end in a difference, so that they get
+// far enough to find others. One program in four avoids nothing.
+type avoider struct {
 	none       bool
 	expandable bool
 	several    bool // devices
@@ -25,8 +25,8 @@ type care struct {
 	diverted    map[spec.PoolID]bool  // pools that a capture's requests go to
 }
 
-func newCare(h trace.Header, seed uint64) *care {
-	return &care{
+func newAvoider(h trace.Header, seed uint64) *avoider {
+	return &avoider{
 		none: seed%4 == 0, expandable: strings.Contains(h.Settings, "expandable_segments:True"), several: h.Devices > 1,
 		checkpoints: h.Family == "checkpoint", devices: map[int64]spec.Device{}, diverted: map[spec.PoolID]bool{},
 		marks: rulesOf(&h).Captures == upstream.CapturesByMark, used: map[int64]bool{},
@@ -34,52 +34,52 @@ func newCare(h trace.Header, seed uint64) *care {
 }
 
 // avoids reports whether the operation is left out. It may change it instead.
-func (c *care) avoids(op *trace.Op) bool {
-	if c.none {
+func (a *avoider) avoids(op *trace.Op) bool {
+	if a.none {
 		return false
 	}
 	switch op.Kind {
 	case trace.OpBusy:
-		return c.several && c.expandable && op.Stream == 0
+		return a.several && a.expandable && op.Stream == 0
 	case trace.OpPoolCreate:
 		op.UseOnOOM = false
 	case trace.OpCaptureBegin:
 		op.Mode = spec.CaptureRelaxed
 	case trace.OpRecordStream:
-		dev, onDefault := c.devices[op.ID]
-		return onDefault && op.Stream == 0 && op.Device != dev || c.checkpoints && c.pools
+		dev, onDefault := a.devices[op.ID]
+		return onDefault && op.Stream == 0 && op.Device != dev || a.checkpoints && a.pools
 	case trace.OpFree: // an event would be recorded in the capture, and queried outside
-		return c.marks && c.used[op.ID] && len(c.captured) > 0 && !c.captured.has(c.captured.current(op))
+		return a.marks && a.used[op.ID] && len(a.captured) > 0 && !a.captured.has(a.captured.current(op))
 	case trace.OpPoolEnd:
-		return len(c.captured) > 0 && c.diverted[op.Pool]
+		return len(a.captured) > 0 && a.diverted[op.Pool]
 	case trace.OpEmptyCache:
-		return len(c.captured) > 0 && c.expandable
+		return len(a.captured) > 0 && a.expandable
 	}
 	return false
 }
 
 // did records an operation.
-func (c *care) did(op *trace.Op, out *replay.Performed) {
+func (a *avoider) did(op *trace.Op, out *replay.Performed) {
 	if out.Err != nil || out.Skipped {
 		return
 	}
-	c.captured.follow(op)
+	a.captured.follow(op)
 	switch op.Kind {
 	case trace.OpRecordStream:
-		c.used[op.ID] = true
+		a.used[op.ID] = true
 	case trace.OpMalloc:
-		delete(c.used, op.ID)
+		delete(a.used, op.ID)
 		if op.Stream == 0 {
-			c.devices[op.ID] = op.Device
+			a.devices[op.ID] = op.Device
 		}
 	case trace.OpPoolCreate:
-		c.pools = true
+		a.pools = true
 	case trace.OpPoolBegin:
-		c.pools = true
+		a.pools = true
 		if op.By == trace.ByCapture {
-			c.diverted[op.Pool] = true
+			a.diverted[op.Pool] = true
 		}
 	case trace.OpPoolEnd:
-		delete(c.diverted, op.Pool)
+		delete(a.diverted, op.Pool)
 	}
 }

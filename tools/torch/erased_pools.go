@@ -3,9 +3,9 @@ package torch
 import (
 	"slices"
 
+	"gaugeblock/replay"
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
-	"gaugeblock/tools/replay"
 )
 
 // A pool that PyTorch has erased while expandable memory of it is allocated. The blocks then
@@ -13,14 +13,14 @@ import (
 // layout is looked at; a free writes to what is now at the object's place, and whatever comes
 // later may come of it. What may be so is found from what the reference has done.
 
-// outlived is what is known of such pools.
-type outlived struct {
+// memoryOfErasedPools is what is known of such pools.
+type memoryOfErasedPools struct {
 	memory  []spec.Range // segments of erased pools that had active blocks then
 	touched bool         // since then a block of the memory was freed
 }
 
 // see records an operation that the reference has performed.
-func (o *outlived) see(m *moment, op *trace.Op, out *replay.Performed, a spec.Allocator) {
+func (o *memoryOfErasedPools) see(m *mismatch, op *trace.Op, out *replay.Performed, a spec.Allocator) {
 	o.touched = o.touched || o.frees(m, op) || slices.ContainsFunc(out.Entries, func(e spec.TraceEntry) bool { return o.has(e.Addr) })
 	if len(m.facts.released) == 0 || !m.facts.expandable {
 		return
@@ -86,7 +86,7 @@ func filledPools(a spec.Allocator, devices int) map[devicePool]bool {
 }
 
 // frees reports whether the operation frees such a block.
-func (o *outlived) frees(m *moment, op *trace.Op) bool {
+func (o *memoryOfErasedPools) frees(m *mismatch, op *trace.Op) bool {
 	ids := op.Frees
 	if op.Kind == trace.OpFree {
 		ids = []int64{op.ID}
@@ -94,12 +94,12 @@ func (o *outlived) frees(m *moment, op *trace.Op) bool {
 	return slices.ContainsFunc(ids, func(id int64) bool { return o.has(m.facts.places[id]) })
 }
 
-func (o *outlived) has(at spec.Ptr) bool {
+func (o *memoryOfErasedPools) has(at spec.Ptr) bool {
 	return slices.ContainsFunc(o.memory, func(r spec.Range) bool { return r.Ptr <= at && at < r.End() })
 }
 
 // ends reports whether a crash, or a call that does not come back, may come of it.
-func (o *outlived) ends(m *moment) bool {
+func (o *memoryOfErasedPools) ends(m *mismatch) bool {
 	if what := m.Difference.What; what != "crash" && what != "hang" || len(o.memory) == 0 {
 		return false
 	}
@@ -109,7 +109,7 @@ func (o *outlived) ends(m *moment) bool {
 }
 
 // anyPending reports whether a block of a range was freed and still used.
-func (m *moment) anyPending(r spec.Range) bool {
+func (m *mismatch) anyPending(r spec.Range) bool {
 	return slices.ContainsFunc(m.before.Segments, func(s spec.Segment) bool {
 		return slices.ContainsFunc(s.Blocks, func(b spec.Block) bool {
 			return r.Ptr <= b.Address && b.Address < r.End() && b.State == spec.ActivePendingFree

@@ -1,18 +1,19 @@
 package torch
 
 import (
+	"errors"
 	"slices"
-	"strings"
 
 	"gaugeblock/conformance"
 	"gaugeblock/fakegpu"
+	"gaugeblock/replay"
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
-	"gaugeblock/tools/replay"
+	"gaugeblock/upstream"
 )
 
-// moment is the first difference of a program, and how things stood before.
-type moment struct {
+// mismatch is the first difference of a program, and the state before it.
+type mismatch struct {
 	*Outcome
 	op       *trace.Op
 	before   spec.Snapshot       // of the reference
@@ -32,7 +33,8 @@ type facts struct {
 	released    map[spec.PoolID]bool // pools that were
 	expandable  bool                 // settings have had a word on expandable segments
 	begun       map[spec.PoolID]bool // pools that requests go to
-	queryFailed bool                 // an event could not be queried
+	queryFailed bool                 // an event could not be queried or waited for
+	eagerUse    bool                 // since it was recorded in a capture
 	completed   bool                 // several frees were completed in one operation
 	captures    int                  // under way
 	default2    map[int64]bool       // memory on a default stream that another device's is recorded for
@@ -53,7 +55,7 @@ type facts struct {
 	uses       map[int64][]use
 	forgotten  []forgottenUse
 	waitedFor  []freedUse // uses of freed memory that are waited for
-	outlived   outlived
+	erased     memoryOfErasedPools
 	waited     bool // and then the reference has waited for a stream, as PyTorch perhaps has not
 }
 
@@ -66,13 +68,13 @@ func newFacts() facts {
 }
 
 // before performs the program up to the difference once more, on the reference alone.
-func before(o *Outcome) (*moment, error) {
+func before(o *Outcome) (*mismatch, error) {
 	hardware, captures := o.hardware()
 	player, err := replay.NewPlayerOn(&o.Header, newReference, hardware, captures.around)
 	if err != nil {
 		return nil, err
 	}
-	m := &moment{Outcome: o, op: &o.Ops[len(o.Ops)-1]}
+	m := &mismatch{Outcome: o, op: &o.Ops[len(o.Ops)-1]}
 	m.facts = newFacts()
 	m.facts.expandable = replay.NamesExpandable(o.Header.Settings)
 	if m.config, err = rulesOf(&o.Header).Settings.Parse(o.Header.Settings, spec.DefaultGeometry()); err != nil {
@@ -83,10 +85,10 @@ func before(o *Outcome) (*moment, error) {
 		last++ // all of them were alike
 	}
 	var program *conformance.Program
-	var lives *conformance.Lives
+	var lifetimes *conformance.Lifetimes
 	if o.Difference.hazard != nil {
 		program = newProgram(conformance.Find(o.Header.Family), o.Header)
-		lives = program.Lives(player.GPU())
+		lifetimes = program.Lifetimes(player.GPU())
 	}
 	for i := range o.Ops[:last] {
 		op := &o.Ops[i]
@@ -99,13 +101,13 @@ func before(o *Outcome) (*moment, error) {
 			busy = busyStreams(player.GPU(), &o.Header)
 		}
 		var out replay.Performed
-		watched(player, lives, op, &out)
+		watched(player, lifetimes, op, &out)
 		captures.follow(op, &out, &o.Header)
 		m.follow(op, &out, player.GPU())
 		if program != nil {
 			program.Did(op, &out)
 		}
-		m.facts.outlived.see(m, op, &out, player.Allocator())
+		m.facts.erased.see(m, op, &out, player.Allocator())
 		m.seeStraying(op, held, player.GPU(), &out)
 		if m.facts.remembered && !ofDevice(op.Kind) && busy != busyStreams(player.GPU(), &o.Header) {
 			m.facts.waited = true
@@ -151,7 +153,7 @@ func busyStreams(g *fakegpu.GPU, h *trace.Header) (busy uint64) {
 
 // seeStraying: the reference has waited for the default stream of a segment's device before
 // it unmapped pages. PyTorch waits for that of the current device.
-func (m *moment) seeStraying(op *trace.Op, held [fakegpu.MaxDevices]bool, g *fakegpu.GPU, out *replay.Performed) {
+func (m *mismatch) seeStraying(op *trace.Op, held [fakegpu.MaxDevices]bool, g *fakegpu.GPU, out *replay.Performed) {
 	if g.DeviceCount() == 1 {
 		return
 	}
@@ -170,13 +172,17 @@ func (m *moment) seeStraying(op *trace.Op, held [fakegpu.MaxDevices]bool, g *fak
 }
 
 // follow records an operation that the reference has performed.
-func (m *moment) follow(op *trace.Op, out *replay.Performed, g *fakegpu.GPU) {
+func (m *mismatch) follow(op *trace.Op, out *replay.Performed, g *fakegpu.GPU) {
 	f := &m.facts
 	if op.Kind == trace.OpMalloc || op.Kind == trace.OpSetMemoryFraction && rulesOf(&m.Header).FractionMakesCurrent {
 		f.current = op.Device
 	}
 	f.completed = f.completed || completedFrees(out.Entries) > 1 || op.Kind == trace.OpRestore
-	f.queryFailed = f.queryFailed || out.Err != nil && strings.Contains(out.Err.Error(), "querying an event")
+	var failed *spec.DriverError
+	if errors.As(out.Err, &failed) && (failed.Call == "QueryEvent" || failed.Call == "SynchronizeEvent") && op.Kind.Target() == trace.TargetAllocator {
+		f.queryFailed = true
+		f.eagerUse = f.eagerUse || failed.Code == 907 && rulesOf(&m.Header).Captures == upstream.CapturesByMark
+	}
 	if out.Err != nil || out.Skipped {
 		return
 	}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"gaugeblock/tools/replay"
+	"gaugeblock/replay"
 )
 
 func TestFindTraces(t *testing.T) {
