@@ -9,7 +9,7 @@ import (
 
 	"gaugeblock/snapshot/history"
 	memoryreport "gaugeblock/snapshot/report"
-	"gaugeblock/tools/allocators"
+	"gaugeblock/tools/compare"
 )
 
 // comparingCommand is "gaugeblock compare".
@@ -35,7 +35,7 @@ this program? The first row is PyTorch's allocator with the settings of the reco
 
 "held at most" is memory of the device, and "of requested" its share of the most that the
 program had requested at one time, which no allocator can do without. Work of streams is
-complete at once. Only pytorch knows private pools. tools/allocators/README.md has an example.
+complete at once. Only pytorch knows private pools. tools/compare/README.md has an example.
 
 The exit status is 0 when all could be compared, 1 when an allocator ended early, and 2 when
 the input or the command line made no sense.`
@@ -51,9 +51,9 @@ func (c *comparingCommand) Validate() error {
 
 // Run makes the requests of all allocators, and prints what they hold.
 func (c *comparingCommand) Run(env *environment) (err error) {
-	var candidates []allocators.Candidate
+	var candidates []compare.Candidate
 	for _, text := range append([]string{"pytorch"}, c.Allocators...) {
-		candidate, err := allocators.ParseCandidate(text)
+		candidate, err := compare.ParseCandidate(text)
 		if err != nil {
 			return err
 		}
@@ -68,12 +68,12 @@ func (c *comparingCommand) Run(env *environment) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, remove()) }()
-	if err := allocators.Build(candidates, dir); err != nil {
+	if err := compare.Build(candidates, dir); err != nil {
 		return err
 	}
 	progress := newProgress(env.stderr, len(candidates), c.JSON)
 	progress.counting = "%d of %d allocators"
-	comparison, err := allocators.Compare(workload, candidates, allocators.Options{
+	comparison, err := compare.Compare(workload, candidates, compare.Options{
 		Limit: c.Limit.bytes, SmallestLimit: c.SmallestLimit, Directory: dir, Patience: c.Patience,
 	}, progress.set)
 	progress.finish()
@@ -89,7 +89,7 @@ func (c *comparingCommand) workload(env *environment) (*history.Workload, error)
 	return w, err
 }
 
-func (c *comparingCommand) print(env *environment, comparison *allocators.Comparison) error {
+func (c *comparingCommand) print(env *environment, comparison *compare.Comparison) error {
 	for i := range comparison.Results {
 		if comparison.Results[i].Error != "" {
 			env.status = statusDiffers

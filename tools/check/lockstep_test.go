@@ -3,7 +3,7 @@ package check
 import (
 	"testing"
 
-	"gaugeblock/replay"
+	"gaugeblock/tools/replay"
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
 )

@@ -1,4 +1,4 @@
-package allocators
+package compare
 
 import (
 	"cmp"
@@ -8,10 +8,10 @@ import (
 
 	"gaugeblock/conformance"
 	"gaugeblock/fakegpu"
-	"gaugeblock/replay"
 	"gaugeblock/snapshot/history"
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
+	"gaugeblock/tools/replay"
 )
 
 // Options say how allocators are compared.

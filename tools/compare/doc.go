@@ -1,4 +1,4 @@
-// Package allocators makes the requests of one recorded program of several allocators, each
+// Package compare makes the requests of one recorded program of several allocators, each
 // on a fake GPU of its own, and says what they hold: "gaugeblock compare".
 //
 //	candidate.go  what is compared, by its name on the command line
@@ -8,4 +8,4 @@
 //	limit.go      the smallest limit
 //	table.go      the results as text
 //	page.go       the results as a page
-package allocators
+package compare

@@ -1,11 +1,11 @@
-package allocators
+package compare
 
 import (
 	"gaugeblock/internal/memlimit"
-	"gaugeblock/replay"
 	"gaugeblock/snapshot/history"
 	"gaugeblock/snapshot/play"
 	"gaugeblock/spec"
+	"gaugeblock/tools/replay"
 )
 
 // smallestLimit bisects, to 2 MiB, between the most that is requested at one time and what the

@@ -1,4 +1,4 @@
-package allocators
+package compare
 
 import (
 	"fmt"
