@@ -36,7 +36,7 @@ func (c *Candidate) conditions(w *history.Workload, limit uint64) play.RunOption
 		o.Settings = *c.settings
 	}
 	if c.release != nil {
-		o.Assumptions = play.OfRelease(c.release.Name)
+		o.Assumptions = play.MeasuredDriver.On(c.release.Name)
 	}
 	return o
 }
