@@ -138,7 +138,7 @@ API cudnnBackendFinalize(struct descriptor *d) {
 	if (r == COMPILATION_FAILED && d->type == PLAN) {
 		static int said;
 		if (!__atomic_exchange_n(&said, 1, __ATOMIC_RELAXED)) {
-			fprintf(stderr, "gaugeblock: cuDNN could not compile a kernel, which needs the wheels of NVIDIA's compiler and headers: its workspace is taken to be 0\n");
+			fprintf(stderr, "gaugeblock: cuDNN could not compile a kernel with the program's libnvrtc: its workspace is taken to be 0\n");
 		}
 		real.destroy(d->real);
 		d->real = NULL;
