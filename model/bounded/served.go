@@ -131,8 +131,8 @@ func (c *CachingAllocator) noNeedlessWait(from *model.State, label int, to *mode
 	return !slices.Contains(c.free.all(), label) && !slices.Contains(c.recordStream.all(), label)
 }
 
-// bestFitServes: the free block of plain segments that serves a malloc is one of the smallest that fit, where
-// nothing is obtained from the driver, returned to it, or waited for.
+// bestFitServes: the free block of plain segments that serves a malloc is one of the smallest that
+// fit, where nothing is obtained from the driver, returned to it, or waited for.
 func (c *CachingAllocator) bestFitServes(from *model.State, label int, to *model.State) bool {
 	stream, bytes, is := c.request(label)
 	if !is || failed(from, to) || waiting(from) || !slices.Equal(from.Truth.Granted, to.Truth.Granted) {
@@ -178,8 +178,8 @@ func blocksFitRequests(s *model.State) bool {
 	return true
 }
 
-// unusedPoolsAreErased: EmptyCache outside of captures leaves no pool without uses and memory. (A pool
-// of expandable segments stays while its count of driver segments is positive.)
+// unusedPoolsAreErased: EmptyCache outside of captures leaves no pool without uses and memory. (A
+// pool of expandable segments stays while its count of driver segments is positive.)
 func (c *CachingAllocator) unusedPoolsAreErased(from *model.State, label int, to *model.State) bool {
 	if label != c.emptyCache.label() || len(from.Truth.Captures) > 0 {
 		return true
@@ -190,9 +190,9 @@ func (c *CachingAllocator) unusedPoolsAreErased(from *model.State, label int, to
 	})
 }
 
-// expandableSegmentsGrow: where nothing is returned to the driver, there is another range of addresses
-// only if the request does not fit into the free and unmapped memory, one after the other, of the
-// ranges that the stream has.
+// expandableSegmentsGrow: where nothing is returned to the driver, there is another range of
+// addresses only if the request does not fit into the free and unmapped memory, one after the
+// other, of the ranges that the stream has.
 func (c *CachingAllocator) expandableSegmentsGrow(from *model.State, label int, to *model.State) bool {
 	_, bytes, is := c.request(label)
 	isReturned := func(g model.Grant) bool { return !slices.Contains(to.Truth.Granted, g) }

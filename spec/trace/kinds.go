@@ -176,9 +176,9 @@ type lineShape struct{ must, may jsonMembers }
 // endKind stands for the last line among the kinds.
 const endKind OpKind = "end"
 
-// every2 are the fields of every operation of version 2: the device, the thread and its
-// current stream may be named, anything may be expected, and the addresses that the driver gave may be told. An
-// expected address goes with what returns memory.
+// every2 are the fields of every operation of version 2: the device, the thread and its current
+// stream may be named, anything may be expected, and the addresses that the driver gave may be
+// told. An expected address goes with what returns memory.
 var every2 = fields{"op", "device thread current segments address_ranges error message events stats layout"}
 
 // every1 are the fields of every operation of version 1: one device, one thread, trace

@@ -58,7 +58,7 @@ var mayImport = map[string][]string{
 	"tools/check":         {"spec", "spec/happensbefore", "internal/quote", "spec/trace", "fakegpu", "replay", "internal/memlimit"},
 	"tools/foreign":       {"fakegpu"},
 	"tools/zoo":           {"tools/foreign"},
-	"tools/torch":         {"spec", "spec/settings", "spec/trace", "internal/checkout", "internal/churn", "internal/refinement", "internal/sizes", "fakegpu", "cudaimpl", "model", "tla", "conformance", "replay", "tools/torch/binary", "tools/torch/wheel", "tools/reference", "upstream"},
+	"tools/torch":         {"spec", "spec/settings", "spec/trace", "internal/churn", "internal/refinement", "internal/sizes", "fakegpu", "cudaimpl", "model", "tla", "conformance", "replay", "tools/torch/binary", "tools/torch/wheel", "tools/reference", "upstream"},
 	"tools/torch/wheel":   {"internal/quote"},
 	"tools/torch/binary":  {"spec", "internal/quote", "spec/settings", "fakegpu", "upstream"},
 	"tools/run":           {"spec", "upstream", "internal/checkout", "fakegpu", "python"},
