@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"gaugeblock/replay"
 	"gaugeblock/tools/reference"
+	"gaugeblock/tools/replay"
 	"gaugeblock/tools/torch/binary"
 )
 
