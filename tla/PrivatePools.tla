@@ -258,38 +258,100 @@ Fails(stream, bytes) == MallocResult(PoolHeap, stream, bytes).returned = {}
 
 UsedPools == {q.id : q \in {r \in pools : r.useCount > 0}}
 
+\* The pools with use_on_oom that have a free block that fits, and the order in which they are
+\* searched: that of the fractions of the multiples of the golden ratio, .618, .236, .854, .472.
+Overflowing(stream, bytes) ==
+    IF ExpandableSegments THEN {} ELSE {id \in OverflowPools \cap UsedPools : Cached(id, stream, bytes)}
+OverflowOrder == <<2, 4, 1, 3>>
+
+\* A malloc can be served only if memory is returned first.
+MustReturn(stream, bytes) ==
+    /\ MustMakeRoom(RoutedTo(stream), stream, bytes)
+    /\ RoutedTo(stream) = 0 => Overflowing(stream, bytes) = {}
+
 \* A malloc fails only if no free block fits, and there would be no room for the segment if all
 \* that can be returned were returned.  In captures less is: see CacheIsReleasedInCapture.
 MallocsAreServed ==
     \A s \in Streams, n \in Sizes :
-        Fails(s, n) => /\ captures = <<>> => NoRoomBeside(Kept(UsedPools), n)
-                       /\ Waiting # {} \/ Fitting(RoutedTo(s), s, n) = {}
+        Fails(s, n) => /\ IF captures = <<>> THEN NoRoomBeside(Kept(UsedPools), n) ELSE ~HasRoom(n)
+                       /\ ~Cached(RoutedTo(s), s, n)
 
 \* A malloc of the default pool fails only if no pool with use_on_oom has a free block that fits.
 OverflowPoolsServe ==
-    ~ExpandableSegments =>
-        \A s \in Streams, n \in Sizes :
-            RoutedTo(s) = 0 /\ Fails(s, n) => \A id \in OverflowPools \cap UsedPools : Fitting(id, s, n) = {}
+    \A s \in Streams, n \in Sizes : RoutedTo(s) = 0 /\ Fails(s, n) => Overflowing(s, n) = {}
+
+\* Of several that can serve it the first does.
+OverflowPoolsInOrder ==
+    [][\A s \in Streams, n \in Sizes :
+          Waiting = {} /\ RoutedTo(s) = 0 /\ Malloc(s, n) =>
+              \A x \in given' \ given :
+                  LET able == SelectSeq(OverflowOrder, LAMBDA id : id \in Overflowing(s, n))
+                  IN x.pool # 0 /\ able # <<>> => x.pool = Head(able)]_vars
 
 \* Only a pool in use serves it.
 LivePoolsServe ==
     [][\A x \in given' \ given : x.pool # 0 => UseCount(x.pool) > 0 \/ \E c \in Range(captures) : c.pool = x.pool]_vars
 
 PromptlyReclaimed ==
-    [][\A s \in Streams, n \in Sizes : Malloc(s, n) /\ captures = <<>> => NothingWaitsInVain(TRUE)]_vars
+    [][Waiting' # {} /\ captures = <<>> =>
+          \A s \in Streams, n \in Sizes : Malloc(s, n) => NothingWaitsInVain(TRUE)]_vars
 
 NoNeedlessWait ==
     [][Waits => \/ \E s \in Streams : Complete(s)
                 \/ EmptyCache
-                \/ \E s \in Streams, n \in Sizes : Malloc(s, n) /\ WaitsForRoom(n)]_vars
+                \/ \E s \in Streams, n \in Sizes : Malloc(s, n) /\ MustReturn(s, n)]_vars
+
+\* Only EmptyCache and a malloc that can be served no other way return memory to the driver.  While a
+\* capture is underway EmptyCache returns that of unused pools, and a malloc that of its own stream
+\* and pool.
+NoNeedlessReturn ==
+    [][\A y \in Returned, g \in segments : Inside(y, g) =>
+          \/ EmptyCache /\ (captures # <<>> => g.pool # 0 /\ UseCount(g.pool) = 0)
+          \/ \E s \in Streams, n \in Sizes :
+                /\ Malloc(s, n) /\ MustReturn(s, n)
+                /\ captures # <<>> => y.stream = s /\ g.pool = RoutedTo(s)]_vars
+
+SegmentsFitRequests ==
+    [][Obtained # {} => \A s \in Streams, n \in Sizes : Malloc(s, n) => ObtainsWhatItNeeds(n)]_vars
+
+JustEnoughIsReturned ==
+    [][Returned # {} => \A s \in Streams, n \in Sizes :
+          Malloc(s, n) => /\ ReturnsJustEnough(s, n, Kept(UsedPools)')
+                          /\ SumOfSizes(Kept(UsedPools)') < SumOfSizes(device') \/ OversizeSuffices(s, n) =>
+                                 \A y \in Returned, g \in segments : Inside(y, g) => g.pool = RoutedTo(s)]_vars
+
+PagesKeepToLimit ==
+    [][Obtained # {} => \A s \in Streams, n \in Sizes : Malloc(s, n) => KeepsPagesToLimit(n)]_vars
+
+\* With expandable segments a pool's count is one more after a malloc that obtains pages of it, and
+\* EmptyCache takes one off for each free block that loses pages.
+PagesAreCounted ==
+    [][ExpandableSegments /\ Waiting = {} => \A q \in pools, r \in pools' : q.id = r.id =>
+          LET isOf(x, all) == \E g \in all : Inside(x, g) /\ g.pool = q.id
+              losing == {b \in blocks : /\ b.mapped /\ ~b.allocated /\ isOf(b, segments)
+                                        /\ \E y \in Returned : Overlap(y, b)}
+              more == IF \E y \in Obtained : isOf(y, segments') THEN 1 ELSE 0
+          IN /\ EmptyCache => r.driverSegments = q.driverSegments - Cardinality(losing)
+             /\ Returned = {} /\ (\E s \in Streams, n \in Sizes : Malloc(s, n)) =>
+                    r.driverSegments = q.driverSegments + more]_vars
+
+\* What a malloc returned is of the pool that its request was routed to, by the capture that began
+\* last, or of one with use_on_oom.
+RequestsAreRouted ==
+    [][\A x \in given' \ given, g \in segments' : Inside(MemoryOf(x), g) =>
+          LET ofStream == {i \in DOMAIN captures : captures[i].stream = x.stream}
+              wins(i) == \A j \in ofStream : IF FirstRoutingWins THEN i <= j ELSE j <= i
+          IN (\E s \in Streams, n \in Sizes : Malloc(s, n)) =>
+                 IF ofStream = {} THEN g.pool \in {0} \cup OverflowPools
+                 ELSE \A i \in ofStream : wins(i) => g.pool = captures[i].pool]_vars
 
 BestFitServes ==
-    [][\A s \in Streams, n \in Sizes :
-          Malloc(s, n) /\ ~ExpandableSegments /\ Waiting = {} /\ device' = device =>
-              ServedByBestFit(s, n)]_vars
+    [][given' \ given # {} /\ Waiting = {} /\ device' = device =>
+          \A s \in Streams, n \in Sizes : Malloc(s, n) => ServedByBestFit(s, n)]_vars
 
 ExpandableSegmentsGrow ==
-    [][\A s \in Streams, n \in Sizes : Malloc(s, n) => GrowsInPlace(n)]_vars
+    [][segments' \ segments # {} =>
+          \A s \in Streams, n \in Sizes : Malloc(s, n) => GrowsInPlace(n)]_vars
 
 \* EmptyCache outside of captures leaves no pool without uses and memory.  (A pool of expandable
 \* segments stays while its count of driver segments is positive.)

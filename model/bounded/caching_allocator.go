@@ -20,6 +20,8 @@ type CachingAllocator struct {
 	recordsTwice bool     // programs record a stream use in a capture and outside of it
 	overflow     []uint64 // the pools with use_on_oom
 	captures     bool     // there are captures
+
+	firstFault int // the first label of a step in which a driver call fails, 0 if there is none
 }
 
 // newCachingAllocator is the module at these bounds.

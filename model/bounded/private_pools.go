@@ -139,6 +139,10 @@ func (p *PrivatePools) property(name string, fair [][]int, to *explore.Options[*
 			i.ByConstruction = "it is about plain segments"
 		}
 		to.Invariants = append(to.Invariants, i)
+	case "RequestsAreRouted":
+		to.Steps = append(to.Steps, explore.StepProperty[*model.State]{Name: name, Holds: p.requestsAreRouted})
+	case "PagesAreCounted":
+		to.Steps = append(to.Steps, explore.StepProperty[*model.State]{Name: name, Holds: p.pagesAreCounted})
 	case "CacheIsReleasedInCapture":
 		to.Invariants = append(to.Invariants, explore.Invariant[*model.State]{Name: name, Holds: p.cacheIsReleasedInCapture})
 	case "CapturedMemoryIsKept":
@@ -158,9 +162,12 @@ func (p *PrivatePools) property(name string, fair [][]int, to *explore.Options[*
 // always implements Module.
 func (p *PrivatePools) always() []string {
 	names := append(p.CachingAllocator.always(), "PoolsOwnTheirBlocks", "PoolsAreIsolated", "RoutingsAreCaptures", "DriverSegmentsAreCounted",
-		"CapturedMemoryIsKept", "UsesAreCounted", "LivePoolsServe", "OverflowsOnOutOfMemory", "UnusedPoolsAreErased")
+		"CapturedMemoryIsKept", "UsesAreCounted", "LivePoolsServe", "RequestsAreRouted", "OverflowsOnOutOfMemory", "UnusedPoolsAreErased")
+	if p.Config.ExpandableSegments {
+		names = append(names, "PagesAreCounted")
+	}
 	if len(p.overflow) > 0 && !p.Config.ExpandableSegments {
-		names = append(names, "OverflowPoolsServe")
+		names = append(names, "OverflowPoolsServe", "OverflowPoolsInOrder")
 	}
 	return names
 }
@@ -190,6 +197,48 @@ func driverSegmentsAreCounted(s *model.State) bool {
 			}
 		}
 		if count != p.DriverSegments && !s.Config.ExpandableSegments {
+			return false
+		}
+	}
+	return true
+}
+
+// requestsAreRouted: what a malloc returned is of the pool that its request was routed to, or of one
+// with use_on_oom.
+func (p *PrivatePools) requestsAreRouted(from *model.State, label int, to *model.State) bool {
+	stream, _, is := p.request(label)
+	return !is || !slices.ContainsFunc(to.Truth.Held, func(h model.Held) bool {
+		pool, source := routedTo(from, stream), poolAt(to, h.Ptr)
+		overflows := pool.IsDefault() && slices.Contains(p.overflow, uint64(poolNumber(source)))
+		return !slices.Contains(from.Truth.Held, h) && source != pool && !overflows
+	})
+}
+
+// pagesAreCounted: with expandable segments a pool's count is one more after a malloc that obtains
+// pages of it, and EmptyCache takes one off for each free block that loses pages.
+func (p *PrivatePools) pagesAreCounted(from *model.State, label int, to *model.State) bool {
+	_, _, isMalloc := p.request(label)
+	if !p.Config.ExpandableSegments || waiting(from) || isMalloc && len(returned(from, to)) > 0 || p.isFault(label) {
+		return true
+	}
+	for _, before := range from.Pools {
+		i := slices.IndexFunc(to.Pools, func(q model.Pool) bool { return q.ID == before.ID })
+		if i < 0 {
+			continue
+		}
+		more := 0
+		if isMalloc && slices.ContainsFunc(returned(to, from), func(g model.Grant) bool { return poolAt(to, g.Memory.Ptr) == before.ID }) {
+			more = 1
+		}
+		everyBlock(from, func(g *model.Segment, b *model.Block) bool {
+			memory := spec.Range{Ptr: b.Address, Bytes: b.Size}
+			loses := func(x model.Grant) bool { return x.Memory.Overlaps(memory) }
+			if g.Pool == before.ID && isInactive(b) && !b.Unmapped && slices.ContainsFunc(returned(from, to), loses) {
+				more--
+			}
+			return true
+		})
+		if to.Pools[i].DriverSegments-before.DriverSegments != more {
 			return false
 		}
 	}
@@ -261,9 +310,7 @@ func (p *PrivatePools) overflowsOnOutOfMemory(from *model.State, label int, to *
 	overflows := slices.ContainsFunc(to.Truth.Held, func(h model.Held) bool {
 		return !h.Pool.IsDefault() && !slices.Contains(from.Truth.Held, h)
 	})
-	need := from.SegmentSize(from.Round(bytes))
-	now := from.ProcessEvents()
-	return !overflows || now.Reserved()+need > min(p.Limit, p.Memory)
+	return !overflows || granted(from)+p.segmentFor(bytes) > p.room()
 }
 
 // cacheIsReleasedInCapture is false in upstream: see tla/PrivatePools.tla.
