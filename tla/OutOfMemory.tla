@@ -26,7 +26,7 @@ OutOfMemoryIsReal ==
 \* fits, and there would be no room for the segment if all that can be returned were returned.
 MallocsAreServed ==
     \A s \in Streams, n \in Sizes :
-        Fails(s, n) => NoRoomBeside(Kept({}), n) /\ ~Cached(0, s, n)
+        Fails(s, n) => ~RoomBeside(Kept({}), n) /\ ~Cached(0, s, n)
 
 (***************************************************************************)
 (* Of steps (Served.tla).                                                  *)
@@ -44,6 +44,8 @@ NoNeedlessWait ==
 NoNeedlessReturn ==
     [][Returned # {} => \/ EmptyCache
                         \/ \E s \in Streams, n \in Sizes : Malloc(s, n) /\ MustMakeRoom(0, s, n)]_vars
+
+EmptyCacheWaitsForAReason == [][EmptyCache => WaitsForAReason]_vars
 
 SegmentsFitRequests ==
     [][Obtained # {} => \A s \in Streams, n \in Sizes : Malloc(s, n) => ObtainsWhatItNeeds(n)]_vars

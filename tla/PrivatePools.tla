@@ -273,7 +273,7 @@ MustReturn(stream, bytes) ==
 \* that can be returned were returned.  In captures less is: see CacheIsReleasedInCapture.
 MallocsAreServed ==
     \A s \in Streams, n \in Sizes :
-        Fails(s, n) => /\ IF captures = <<>> THEN NoRoomBeside(Kept(UsedPools), n) ELSE ~HasRoom(n)
+        Fails(s, n) => /\ ~RoomBeside(IF captures = <<>> THEN Kept(UsedPools) ELSE device, n)
                        /\ ~Cached(RoutedTo(s), s, n)
 
 \* A malloc of the default pool fails only if no pool with use_on_oom has a free block that fits.
@@ -311,6 +311,8 @@ NoNeedlessReturn ==
                 /\ Malloc(s, n) /\ MustReturn(s, n)
                 /\ captures # <<>> => y.stream = s /\ g.pool = RoutedTo(s)]_vars
 
+EmptyCacheWaitsForAReason == [][EmptyCache => WaitsForAReason]_vars
+
 SegmentsFitRequests ==
     [][Obtained # {} => \A s \in Streams, n \in Sizes : Malloc(s, n) => ObtainsWhatItNeeds(n)]_vars
 
@@ -334,6 +336,27 @@ PagesAreCounted ==
           IN /\ EmptyCache => r.driverSegments = q.driverSegments - Cardinality(losing)
              /\ Returned = {} /\ (\E s \in Streams, n \in Sizes : Malloc(s, n)) =>
                     r.driverSegments = q.driverSegments + more]_vars
+
+\* The allocator knows the streams that use what the program holds, and which of the uses are in graphs.
+UsesAreTouches ==
+    \A x \in given, b \in blocks : b.addr = x.addr =>
+        LET all == {t \in touched : t.addr = x.addr}
+            bothWays(t) == \E u \in all : u.stream = t.stream /\ u.captured # t.captured
+        IN /\ b.uses = {t.stream : t \in all}
+           /\ \A t \in all : bothWays(t) \/ t.captured = ([block |-> b.addr, stream |-> t.stream] \in captureUses)
+
+\* Of a deferred free no event is recorded for a use that is in a graph.
+GraphUsesAreNotAwaited ==
+    [][\A u \in captureUses : u.block \in deferred =>
+          \A i \in DOMAIN events'[u.stream] : events'[u.stream][i].block # u.block]_vars
+
+\* EmptyCache returns what is free of the pools that are not in use, also while a capture is underway
+\* that allows it.  (The pages of a captured stream cannot be unmapped.)
+UnusedPoolsAreReleased ==
+    captures = <<>> \/ (RelaxedCaptures /\ ~ExpandableSegments) =>
+        ENABLED (EmptyCache /\ \A g \in segments', q \in pools' :
+            q.id = g.pool /\ q.useCount = 0 =>
+                ~\E b \in blocks' : b.addr = g.addr /\ b.size = g.size /\ ~b.allocated /\ b.eventCount = 0 /\ b.uses = {})
 
 \* What a malloc returned is of the pool that its request was routed to, by the capture that began
 \* last, or of one with use_on_oom.

@@ -52,12 +52,13 @@ Cached(pool, stream, bytes) ==
     \E b \in Fitting(pool, stream, bytes) :
         \A c \in Waiting : InOneSegment(b, c) => End(b) # c.addr /\ End(c) # b.addr
 
-\* There is no room for the segment of a request beside some memory.
-NoRoomBeside(memory, bytes) == SumOfSizes(memory) + SegmentNeeded(bytes) > Room
+\* There is room beside some memory for what a request needs, if nothing is cached.  (The limit is
+\* tested by the segment, also where pages are mapped.)
+RoomBeside(memory, bytes) ==
+    SumOfSizes(memory) + Max(IF ExpandableSegments THEN PagesNeeded(bytes) ELSE 0, SegmentNeeded(bytes)) <= Room
 
 \* The driver can grant what a request needs, if nothing is returned.
-HasRoom(bytes) ==
-    SumOfSizes(device) + Max(IF ExpandableSegments THEN PagesNeeded(bytes) ELSE 0, SegmentNeeded(bytes)) <= Room
+HasRoom(bytes) == RoomBeside(device, bytes)
 
 \* The driver has granted no more than the limit.  (Pages can pass it: see
 \* MCExpandable_weak_limit.cfg.)
@@ -99,6 +100,14 @@ NothingWaitsInVain(withCaptures) ==
         /\ \E piece \in Range(work'[s]) : withCaptures \/ Overlap(piece, b)
 
 Waits == \E s \in Streams : Len(work'[s]) < Len(work[s])
+
+\* Where EmptyCache waits for a stream a block waits for it, or memory of the stream is returned to the
+\* driver, or any is where the driver waits for all work.
+WaitsForAReason ==
+    \A s \in Streams : Len(work'[s]) < Len(work[s]) =>
+        \/ events[s] # <<>>
+        \/ \E b \in Waiting : s \in b.uses
+        \/ \E y \in device \ device' : OwnWork \/ y.stream = s
 
 \* A malloc can be served only if memory is returned first.
 MustMakeRoom(pool, stream, bytes) == ~Cached(pool, stream, bytes) /\ ~HasRoom(bytes)

@@ -38,5 +38,14 @@ func (b *Bounds) pagesFor(bytes uint64) uint64 {
 	return roundedUp(b.blockFor(bytes), b.Geometry.LargeBuffer)
 }
 
+// neededFor is the memory that there must be room for if nothing is cached: a segment, or pages. (The
+// limit is tested by the segment, also where pages are mapped.)
+func (b *Bounds) neededFor(bytes uint64) uint64 {
+	if b.Config.ExpandableSegments {
+		return max(b.segmentFor(bytes), b.pagesFor(bytes))
+	}
+	return b.segmentFor(bytes)
+}
+
 // room is the memory that can be granted: of the device, and within the limit.
 func (b *Bounds) room() uint64 { return min(b.Limit, b.Memory) }

@@ -139,6 +139,12 @@ func (p *PrivatePools) property(name string, fair [][]int, to *explore.Options[*
 			i.ByConstruction = "it is about plain segments"
 		}
 		to.Invariants = append(to.Invariants, i)
+	case "UsesAreTouches":
+		to.Invariants = append(to.Invariants, explore.Invariant[*model.State]{Name: name, Holds: usesAreTouches})
+	case "GraphUsesAreNotAwaited":
+		to.Steps = append(to.Steps, explore.StepProperty[*model.State]{Name: name, Holds: graphUsesAreNotAwaited})
+	case "UnusedPoolsAreReleased":
+		to.Steps = append(to.Steps, explore.StepProperty[*model.State]{Name: name, Holds: p.unusedPoolsAreReleased})
 	case "RequestsAreRouted":
 		to.Steps = append(to.Steps, explore.StepProperty[*model.State]{Name: name, Holds: p.requestsAreRouted})
 	case "PagesAreCounted":
@@ -162,7 +168,7 @@ func (p *PrivatePools) property(name string, fair [][]int, to *explore.Options[*
 // always implements Module.
 func (p *PrivatePools) always() []string {
 	names := append(p.CachingAllocator.always(), "PoolsOwnTheirBlocks", "PoolsAreIsolated", "RoutingsAreCaptures", "DriverSegmentsAreCounted",
-		"CapturedMemoryIsKept", "UsesAreCounted", "LivePoolsServe", "RequestsAreRouted", "OverflowsOnOutOfMemory", "UnusedPoolsAreErased")
+		"CapturedMemoryIsKept", "UsesAreCounted", "LivePoolsServe", "RequestsAreRouted", "UsesAreTouches", "GraphUsesAreNotAwaited", "UnusedPoolsAreReleased", "OverflowsOnOutOfMemory", "UnusedPoolsAreErased")
 	if p.Config.ExpandableSegments {
 		names = append(names, "PagesAreCounted")
 	}
@@ -201,6 +207,55 @@ func driverSegmentsAreCounted(s *model.State) bool {
 		}
 	}
 	return true
+}
+
+// usesAreTouches: the allocator knows the streams that use what the program holds, and which of the
+// uses are in graphs.
+func usesAreTouches(s *model.State) bool {
+	for _, h := range s.Truth.Held {
+		b, _ := blockAt(s, toUnits(h.Ptr))
+		if b == nil {
+			return true // AllocatedBlocksWereGivenOut
+		}
+		touched := map[spec.DeviceStream]bool{}
+		for _, x := range s.Truth.Touches {
+			if x.Ptr == h.Ptr {
+				touched[x.Stream] = true
+				if x.Captured != isGraphStreamUse(s, b, x.Stream) && !touchedBothWays(s, x) {
+					return false
+				}
+			}
+		}
+		isUnknown := func(id spec.DeviceStream) bool { return !touched[id] }
+		if len(b.StreamUses) != len(touched) || slices.ContainsFunc(b.StreamUses, isUnknown) {
+			return false
+		}
+	}
+	return true
+}
+
+// touchedBothWays reports whether there is a use in a graph and one outside.
+func touchedBothWays(s *model.State, x model.Touch) bool {
+	x.Captured = !x.Captured
+	return slices.Contains(s.Truth.Touches, x)
+}
+
+// graphUsesAreNotAwaited: of a deferred free no event is recorded for a use that is in a graph.
+func graphUsesAreNotAwaited(from *model.State, _ int, to *model.State) bool {
+	return everyBlock(from, func(_ *model.Segment, b *model.Block) bool {
+		return !b.IsDeferred() || !slices.ContainsFunc(to.Events, func(e model.Event) bool {
+			return e.Block == b.Address && isGraphStreamUse(from, b, e.Stream)
+		})
+	})
+}
+
+// unusedPoolsAreReleased: EmptyCache returns what is free of the pools that are not in use, also
+// while a capture is underway that allows it. (The pages of a captured stream cannot be unmapped.)
+func (p *PrivatePools) unusedPoolsAreReleased(from *model.State, label int, to *model.State) bool {
+	if label != p.emptyCache.label() || len(from.Truth.Captures) > 0 && (!p.relaxed || p.Config.ExpandableSegments) {
+		return true
+	}
+	return !slices.ContainsFunc(to.Pools, func(q model.Pool) bool { return q.UseCount == 0 && releasableMemory(to, q.ID) > 0 })
 }
 
 // requestsAreRouted: what a malloc returned is of the pool that its request was routed to, or of one

@@ -154,6 +154,8 @@ func (c *CachingAllocator) property(name string, fair [][]int, to *explore.Optio
 		step(c.promptlyReclaimed)
 	case "NoNeedlessWait":
 		step(c.noNeedlessWait)
+	case "EmptyCacheWaitsForAReason":
+		step(c.emptyCacheWaitsForAReason)
 	case "BestFitServes":
 		step(c.bestFitServes)
 	case "UnusedPoolsAreErased":

@@ -80,11 +80,7 @@ func (c *CachingAllocator) isCached(s *model.State, pool spec.PoolID, stream spe
 
 // hasRoom reports whether the driver can grant what a malloc needs, if nothing is returned.
 func (c *CachingAllocator) hasRoom(s *model.State, bytes uint64) bool {
-	need := c.segmentFor(bytes)
-	if c.Config.ExpandableSegments {
-		need = max(need, c.pagesFor(bytes))
-	}
-	return granted(s)+need <= c.room()
+	return granted(s)+c.neededFor(bytes) <= c.room()
 }
 
 // returned are the grants that a step has returned, or returned and obtained again by another name.
@@ -106,7 +102,7 @@ func (c *CachingAllocator) mallocsAreServed(from *model.State, label int, to *mo
 	if !is || !failed(from, to) {
 		return true
 	}
-	room := kept(from)+c.segmentFor(bytes) <= c.room()
+	room := kept(from)+c.neededFor(bytes) <= c.room()
 	if len(from.Truth.Captures) > 0 {
 		room = c.hasRoom(from, bytes)
 	}
@@ -183,11 +179,29 @@ func (c *CachingAllocator) noNeedlessWait(from *model.State, label int, to *mode
 	waits := slices.ContainsFunc(from.Streams, func(x model.Stream) bool {
 		return len(to.StreamOf(x.ID).Work) < len(x.Work)
 	})
-	if !waits || c.isFault(label) || label == c.emptyCache.label() || slices.Contains(c.complete.all(), label) {
+	if !waits || c.isFault(label) || slices.Contains(c.complete.all(), label) {
 		return true
 	}
 	stream, bytes, is := c.request(label)
-	return is && c.mustMakeRoom(from, stream, bytes)
+	return label == c.emptyCache.label() || is && c.mustMakeRoom(from, stream, bytes)
+}
+
+// emptyCacheWaitsForAReason: see isWaitedFor.
+func (c *CachingAllocator) emptyCacheWaitsForAReason(from *model.State, label int, to *model.State) bool {
+	return label != c.emptyCache.label() || !slices.ContainsFunc(from.Streams, func(x model.Stream) bool {
+		return len(to.StreamOf(x.ID).Work) < len(x.Work) && !isWaitedFor(from, x.ID, to)
+	})
+}
+
+// isWaitedFor reports whether EmptyCache has a reason to wait for a stream: a block waits for it, or
+// memory of the stream is returned to the driver, or any is where the driver waits for all work.
+func isWaitedFor(from *model.State, id spec.DeviceStream, to *model.State) bool {
+	gone := returned(from, to)
+	return slices.ContainsFunc(from.Events, func(e model.Event) bool { return e.Stream == id }) ||
+		!everyBlock(from, func(_ *model.Segment, b *model.Block) bool {
+			return !b.IsDeferred() || !slices.Contains(b.StreamUses, id)
+		}) ||
+		slices.ContainsFunc(gone, func(g model.Grant) bool { return from.FreeWaits || g.Stream == id.Stream })
 }
 
 // mustMakeRoom reports whether a malloc can be served only if memory is returned first.

@@ -88,6 +88,27 @@ var changes = map[string]func(s *bounded.State) bool{
 		s.Counters.NumOOMs++
 		return true
 	},
+	"UsesAreTouches": func(s *bounded.State) bool {
+		return eachHeld(s, func(h model.Held) { s.Truth = s.Truth.Touch(h.Ptr, spec.DeviceStream{Stream: 9}) })
+	},
+	"GraphUsesAreNotAwaited": func(s *bounded.State) bool {
+		return eachBlock(s, func(_ *model.Segment, b *model.Block) bool {
+			for stream := range spec.Stream(4) {
+				s.Events = append(s.Events, model.Event{Block: b.Address, Stream: spec.DeviceStream{Stream: stream}})
+			}
+			return true
+		})
+	},
+	"UnusedPoolsAreReleased": func(s *bounded.State) bool {
+		for i := range s.Pools {
+			s.Pools[i].UseCount = 0
+		}
+		return eachBlock(s, func(g *model.Segment, b *model.Block) bool {
+			b.State, b.Unmapped = spec.Inactive, false
+			b.Address, b.Size = g.Address, g.Size
+			return len(s.Pools) > 0
+		})
+	},
 	"OverflowPoolsInOrder": holdOfPool9,
 	"RequestsAreRouted":    holdOfPool9,
 	"PagesAreCounted": func(s *bounded.State) bool {
@@ -129,6 +150,8 @@ var changes = map[string]func(s *bounded.State) bool{
 	},
 	"PromptlyReclaimed": completeAll,
 	"NoNeedlessWait":    completeAll,
+
+	"EmptyCacheWaitsForAReason": completeAll,
 	"BlocksFitRequests": func(s *bounded.State) bool {
 		return eachAllocated(s, func(b *model.Block) { b.Size += 10 })
 	},
@@ -281,7 +304,7 @@ func eachAllocated(s *bounded.State, change func(b *model.Block)) bool {
 var needRoom = map[string]bool{
 	"BestFitServes": false, "LimitHolds": false, "NoNeedlessWait": false, "PromptlyReclaimed": false, "ExpandableSegmentsGrow": false,
 	"OverflowPoolsServe": false, "OverflowPoolsInOrder": false, "RemaindersCanServe": false, "JustEnoughIsReturned": false,
-	"OversizeSegmentsAreWhole": false,
+	"OversizeSegmentsAreWhole": false, "EmptyCacheWaitsForAReason": false,
 }
 
 // TestCheckedPropertiesCanFail: see above.
