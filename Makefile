@@ -23,8 +23,12 @@ lint:
 test:
 	@set -o pipefail; $(GO) test -json ./... | $(GO) run ./tests/skips
 
+# The race detector has something to see where the code or the tests of a package start goroutines.
+CONCURRENT = '^[[:space:]]*go (func|[a-z])|\.Go\(|t\.Parallel\(|"gaugeblock/internal/inorder"'
 race:
-	@set -o pipefail; $(GO) test -race -short -json ./... | $(GO) run ./tests/skips -short
+	@set -o pipefail; $(GO) test -race -short -json \
+		$$(grep -rlE --include='*.go' --exclude-dir=testdata $(CONCURRENT) . | xargs -n1 dirname | sort -u) \
+		| $(GO) run ./tests/skips -short
 
 ci: build vet lint test race
 
@@ -78,11 +82,17 @@ mutants:
 locks:
 	$(GO) test ./tests/mutants -v -count 1 -timeout 0 -args -try -kinds lock -race -n 0 alloc
 
-# The processor time that the tests of each package take, with BUSY loops beside them.
+# The processor time that the tests of each package of PKG take, or with EACH=1 each test, beside
+# BUSY loops.
 BUSY ?= 0
+EACH ?=
+PKG ?= ./...
 .PHONY: times
 times:
-	$(GO) run ./tests/cputime -busy $(BUSY) ./...
+	@export TIMES=$$(mktemp) EACH="$(EACH)" ROOT="$$PWD"; \
+	for i in $$(seq $(BUSY)); do (while :; do :; done) & done; \
+	$(GO) test -count 1 -exec "$$PWD/tests/cputime.sh" $(PKG); status=$$?; \
+	kill $$(jobs -p) 2>/dev/null; sort -rn $$TIMES; rm $$TIMES; exit $$status
 
 # TLC looks at every configuration of tla/ and says what there is (tla/manifests). Needs
 # Java, and a tla2tools.jar of the TLA+ project; tla/README.md says where to get it.
@@ -102,9 +112,7 @@ tla-upstream:
 # TLC follows a history of a program on the reference: HISTORY, or that of a random program.
 HISTORY ?=
 tla-trace:
-	@file="$(HISTORY)"; if [ -z "$$file" ]; then \
-		file=$$(mktemp); $(GO) test ./tests/tla/history -count 1 -run TestHistories -history "$$file"; \
-	fi; $(GO) run ./tests/tla/trace -tools "$(TLA2TOOLS)" "$$file"
+	$(GO) test ./tests/tla/history -count 1 -v -run TestHistories -args -tools "$(abspath $(TLA2TOOLS))" -history "$(if $(HISTORY),$(abspath $(HISTORY)))"
 
 # The Go model is compared with all manifests, also those that are too large for "make test".
 tla-check:
@@ -123,7 +131,7 @@ branches:
 # The invariants of the core are shown to be inductive, at all bounds: docs/verification.md.
 .PHONY: induction
 induction:
-	$(GO) run ./cmd/gaugeblock explore --induction --large
+	$(GO) test ./model/induction -count 1 -timeout 1h -v -run TestInductive -args -large
 
 # The core promise is proved at any size, which needs z3, and the steps of all small graphs are
 # shown to be the moves that the proof is about: docs/verification.md.

@@ -82,7 +82,9 @@ func (d *device) getCheckpointStateLocked(id spec.PoolID) (spec.PoolState, error
 				saved.blocks = append(saved.blocks, blockState{b.size, b.allocated})
 			}
 		}
-		state.segments = append(state.segments, saved)
+		if len(saved.blocks) > 0 { // a range of which nothing is mapped is no part of the state
+			state.segments = append(state.segments, saved)
+		}
 	}
 	return state, nil
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"gaugeblock/spec/trace"
+	"gaugeblock/upstream"
 )
 
 // A careful program. The device finds hazards (fakegpu.Hazard): work on memory that
@@ -102,9 +103,9 @@ func (q *poolState) serve(captured bool) {
 //   - They were recorded before a capture that they now are a part of, and
 //     graph_capture_record_stream_reuse is on.
 //
-// The reference does the same (deviations kept/use-not-captured and kept/use-joins-capture). This
-// is all that programs keep away from though they would have the right to do it; tests/earlyreuse
-// shows that the device notices (TestForgottenUses and the next).
+// The reference does the same (deviations kept/use-not-captured and kept/use-joins-capture). This,
+// and forgetsCapture, is all that programs keep away from though they would have the right to do it;
+// tests/earlyreuse shows that the device notices (TestForgottenUses and the next).
 func (p *Program) forgotten(m *memory) bool {
 	if m.routed && p.routed(m.device) {
 		return true
@@ -114,9 +115,17 @@ func (p *Program) forgotten(m *memory) bool {
 	})
 }
 
+// forgetsCapture reports whether upstream, asked for memory for a stream that is not captured, would
+// forget the uses in a capture that is under way of memory that was freed meanwhile (deviation
+// kept/capture-forgotten-outside).
+func (p *Program) forgetsCapture(op *trace.Op) bool {
+	return p.rules.Captures == upstream.CapturesByMark && p.state(op).capture == nil &&
+		slices.ContainsFunc(p.captures, func(k *captureState) bool { return k.freed && k.device == op.Device })
+}
+
 // ExposeForgottenUses lets the program do what it otherwise keeps away from: it frees
-// memory whose uses are forgotten, and records a stream for the same memory in a capture and
-// outside.
+// memory whose uses are forgotten, records a stream for the same memory in a capture and
+// outside, and asks for memory that a capture under way uses.
 func (p *Program) ExposeForgottenUses() { p.exposes = true }
 
 // allocatedIn lists what was allocated in a capture and still is.

@@ -1,7 +1,7 @@
 // Package conformance searches for faults of an allocator: it makes up programs,
 // runs them through the allocator on the fake device, and looks after every
 // operation whether everything that must be true still is. It knows the contract
-// (spec), the device (fakegpu) and how operations are performed (tools/replay), and
+// (spec), the device (fakegpu) and how operations are performed (replay), and
 // no allocator: what is to be searched comes in as a replay.Factory.
 //
 // # How the pieces meet
@@ -20,7 +20,7 @@
 //	lifetimes.go     what the device has to know in order to find hazards
 //	drained_streams.go  what has come to its end because somebody waited for it
 //	winddown.go      the end: everything freed, nothing left on the device
-//	picture.go       what is looked at between two operations
+//	visible_state.go what is looked at between two operations
 //	label.go         what has been reached, as far as it shows there (label_table.go)
 //
 //	run.go           a program made up, or one that is known, from beginning to end

@@ -1,9 +1,9 @@
 package conformance
 
 import (
+	"gaugeblock/replay"
 	"gaugeblock/spec/invariant"
 	"gaugeblock/spec/trace"
-	"gaugeblock/tools/replay"
 )
 
 // kind says how programs use a kind of operation. The entries stand with what belongs to
@@ -36,9 +36,9 @@ type kind struct {
 	// before happens before it is performed.
 	before func(t *Trial, op *trace.Op)
 	// ends tells the device that the life of memory is about to end; undo takes that back.
-	ends func(l *Lives, op *trace.Op) (undo func())
+	ends func(l *Lifetimes, op *trace.Op) (undo func())
 	// begins tells the device that memory has been allocated, or that its use was recorded.
-	begins func(l *Lives, op *trace.Op, out *replay.Performed)
+	begins func(l *Lifetimes, op *trace.Op, out *replay.Performed)
 	// checkSuccess looks at the answer of one that succeeded.
 	checkSuccess func(t *Trial, op *trace.Op, out *replay.Performed) *Failure
 	// mayFail reports whether there is an explanation for the failure of a legal one,

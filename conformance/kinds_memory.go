@@ -4,9 +4,9 @@ import (
 	"errors"
 	"slices"
 
+	"gaugeblock/replay"
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
-	"gaugeblock/tools/replay"
 )
 
 // Memory: allocating and freeing it, the cache, its limits and its settings.
@@ -24,22 +24,22 @@ var memoryKinds = map[trace.OpKind]kind{
 	trace.OpMalloc: {
 		propose: (*Generator).malloc, allowed: (*Program).mayMalloc, did: (*Program).allocated,
 		atEnd:  ending{stageMemory, (*Program).freeNext},
-		begins: (*Lives).malloc, checkSuccess: (*Trial).checkPointer, mayFail: (*Trial).mallocMayFail,
+		begins: (*Lifetimes).malloc, checkSuccess: (*Trial).checkPointer, mayFail: (*Trial).mallocMayFail,
 	},
 	trace.OpFree: {
 		propose: (*Generator).free,
 		allowed: (*Program).mayFree,
-		did:     func(p *Program, op *trace.Op, _ *replay.Performed) { p.forget(op.ID) },
-		ends:    (*Lives).free, after: (*Trial).freedLast,
+		did:     (*Program).freed,
+		ends:    (*Lifetimes).free, after: (*Trial).freedLast,
 	},
 	trace.OpFreeOn: {
 		propose: (*Generator).freeOn, allowed: (*Program).mayFreeOn,
-		did:  func(p *Program, op *trace.Op, _ *replay.Performed) { p.forget(op.ID) },
-		ends: (*Lives).free, after: (*Trial).freedLast,
+		did:  (*Program).freed,
+		ends: (*Lifetimes).free, after: (*Trial).freedLast,
 	},
 	trace.OpRecordStream: {
 		propose: (*Generator).recordStream, allowed: (*Program).mayRecordStream, did: (*Program).recorded,
-		begins: (*Lives).recordStream,
+		begins: (*Lifetimes).recordStream,
 	},
 	trace.OpEmptyCache: {propose: (*Generator).emptyCache, allowed: (*Program).mayEmptyCache, did: nothing},
 	trace.OpSetMemoryFraction: {
@@ -99,7 +99,7 @@ func (g *Generator) malloc() trace.Op {
 
 func (p *Program) mayMalloc(op *trace.Op) bool {
 	return p.mayCall(uint64(op.Thread), p.slot(op.Device, op.Stream)) && p.find(op.ID) == nil && !slices.Contains(p.opened, op.ID) &&
-		p.poolFor(op).serves(p.state(op).capture != nil)
+		p.poolFor(op).serves(p.state(op).capture != nil) && (p.exposes || !p.forgetsCapture(op))
 }
 
 func (p *Program) allocated(op *trace.Op, out *replay.Performed) {
@@ -130,7 +130,7 @@ func (p *Program) freeNext() (op trace.Op, more bool) {
 }
 
 // malloc tells the device what a malloc returned.
-func (l *Lives) malloc(op *trace.Op, out *replay.Performed) {
+func (l *Lifetimes) malloc(op *trace.Op, out *replay.Performed) {
 	if out.Ptr != 0 {
 		l.begin(op.Stream, op.Device, spec.Range{Ptr: out.Ptr, Bytes: op.Size}, l.program.poolFor(op))
 	}
@@ -167,8 +167,17 @@ func (p *Program) mayFree(op *trace.Op) bool {
 	return m != nil && !(m.shared && len(p.opened) > 0) && (p.exposes || !p.forgotten(m)) && p.mayFreeByContract(op, m)
 }
 
+func (p *Program) freed(op *trace.Op, _ *replay.Performed) {
+	for _, u := range p.find(op.ID).uses {
+		if k := p.streams[u.slot].capture; k != nil && u.captured {
+			k.freed = true
+		}
+	}
+	p.forget(op.ID)
+}
+
 // free tells the device that memory is about to be freed.
-func (l *Lives) free(op *trace.Op) (undo func()) {
+func (l *Lifetimes) free(op *trace.Op) (undo func()) {
 	m := l.program.find(op.ID)
 	if m == nil {
 		return func() {}

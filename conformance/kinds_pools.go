@@ -3,10 +3,10 @@ package conformance
 import (
 	"slices"
 
+	"gaugeblock/replay"
 	"gaugeblock/spec"
 	"gaugeblock/spec/invariant"
 	"gaugeblock/spec/trace"
-	"gaugeblock/tools/replay"
 )
 
 // Private pools and their checkpoints.
@@ -98,7 +98,7 @@ var poolKinds = map[trace.OpKind]kind{
 	},
 	trace.OpRestore: {
 		propose: (*Generator).restore, allowed: (*Program).mayRestore, did: (*Program).restored,
-		mayFail: (*Trial).restoreMayFail, begins: (*Lives).restore,
+		mayFail: (*Trial).restoreMayFail, begins: (*Lifetimes).restore,
 		after: (*Trial).checkDelta, checksAll: true,
 	},
 }
@@ -310,16 +310,20 @@ func (p *Program) restored(op *trace.Op, _ *replay.Performed) {
 }
 
 // restoreMayFail: nor can a pool be restored when one of its segments has gone, which
-// happens to free oversize blocks of any pool.
+// happens to free oversize blocks of any pool, or, by the rules of some releases, when an
+// expandable one has grown.
 func (t *Trial) restoreMayFail(op *trace.Op, err error) (explained bool, f *Failure) {
 	if used, f := t.checkpointMayFail(op, err); used {
 		return used, f
 	}
-	return trace.ErrorName(err) == trace.ErrorInvalidState && t.splitLimited(), nil
+	mayHaveGrown := t.program.rules.RestoreRefusesGrown && slices.ContainsFunc(t.snapshot().Segments, func(s spec.Segment) bool {
+		return s.Expandable && s.Device == op.Device && s.Pool == op.Pool
+	})
+	return trace.ErrorName(err) == trace.ErrorInvalidState && (mayHaveGrown || t.splitLimited()), nil
 }
 
 // restore tells the device what a restore freed and allocated.
-func (l *Lives) restore(op *trace.Op, _ *replay.Performed) {
+func (l *Lifetimes) restore(op *trace.Op, _ *replay.Performed) {
 	l.end(op.Freed)
 	saved := l.program.states[op.State]
 	for i := range saved.live {

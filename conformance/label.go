@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 
+	"gaugeblock/replay"
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
-	"gaugeblock/tools/replay"
 )
 
 // Labels say what a program has led an allocator to do. They are seen from outside:
@@ -57,8 +57,8 @@ func (c Coverage) String() string {
 type observed struct {
 	op       *trace.Op
 	out      *replay.Performed
-	before   *picture // of the operation's device
-	now      *picture
+	before   *visibleState // of the operation's device
+	now      *visibleState
 	captured bool // the operation's stream was, before it
 	routed   bool // requests of the device were routed to a pool, before it
 	fromPool bool // this request was

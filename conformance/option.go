@@ -1,9 +1,9 @@
 package conformance
 
 import (
+	"gaugeblock/replay"
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
-	"gaugeblock/tools/replay"
 )
 
 // Option changes what Run and Examine do. What an allocator lacks needs no option as
@@ -62,11 +62,6 @@ func ForContract(c Contract) Option {
 // whose driver calls cannot be refused. Otherwise half of them run on a device on which a
 // wait for a busy stream fails.
 func AsHardware() Option { return func(k *kit) { k.hardware = true } }
-
-// WithoutRules leaves rules out, by their names.
-func WithoutRules(names ...string) Option {
-	return func(k *kit) { k.ignored = append(k.ignored, names...) }
-}
 
 // Faults limits the faults to these calls and errors, whatever Nth is. With none, no driver
 // call is made to fail.

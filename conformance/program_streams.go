@@ -110,6 +110,8 @@ type captureState struct {
 	needs []int64      // memory outside of private pools that the graph touches
 	pools []*poolState // whose memory it touches
 	over  bool
+	// freed: memory that streams used in the capture was freed while it was under way
+	freed bool
 }
 
 func (p *Program) newCapture(op *trace.Op) *captureState {

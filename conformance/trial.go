@@ -8,10 +8,10 @@ import (
 	"strings"
 
 	"gaugeblock/fakegpu"
+	"gaugeblock/replay"
 	"gaugeblock/spec"
 	"gaugeblock/spec/invariant"
 	"gaugeblock/spec/trace"
-	"gaugeblock/tools/replay"
 )
 
 // A Trial is one program run through one allocator. After every operation it looks
@@ -24,14 +24,14 @@ import (
 // and every now and then, and whenever a pool was set back, at everything that an
 // observation shows (invariant.CheckAll).
 type Trial struct {
-	header  trace.Header
-	options Options
-	player  *replay.Player
-	program *Program
-	lives   *Lives
-	history *invariant.History
-	checker *invariant.Checker
-	labels  Coverage
+	header    trace.Header
+	options   Options
+	player    *replay.Player
+	program   *Program
+	lifetimes *Lifetimes
+	history   *invariant.History
+	checker   *invariant.Checker
+	labels    Coverage
 
 	ops      []trace.Op          // performed so far
 	answers  []string            // how each failed, see trace.ErrorName
@@ -40,8 +40,8 @@ type Trial struct {
 	drained  []spec.DeviceStream // that were held before it, and are no more
 	checked  int                 // operations that were checked, at whatever cost
 	freed    spec.Ptr            // what was freed last
-	now      []picture           // of each device, after the latest operation
-	before   []picture           // the one before
+	now      []visibleState      // of each device, after the latest operation
+	before   []visibleState      // the one before
 	limit    []uint64            // bytes that the device gives to this machine at most
 
 	faulted bool // a driver call was made to fail: operations may fail for it
@@ -113,12 +113,13 @@ func newTrial(area *Area, h trace.Header, o Options) (*Trial, error) {
 	t := &Trial{
 		header: h, options: o, player: player, program: newProgram(area, h), meter: m,
 		history: invariant.NewHistory(), checker: invariant.NewChecker(h.Geometry), labels: Coverage{},
-		now: make([]picture, h.Devices), before: make([]picture, h.Devices),
+		now: make([]visibleState, h.Devices), before: make([]visibleState, h.Devices),
 	}
 	if o.caching {
 		t.cache = newCacheWatch(m)
 	}
-	t.lives = t.program.Lives(player.GPU())
+	t.history.FirstRoutingWins = t.program.rules.FirstRoutingWins
+	t.lifetimes = t.program.Lifetimes(player.GPU())
 	for range h.Devices {
 		t.limit = append(t.limit, h.TotalMemory)
 	}
@@ -183,14 +184,14 @@ func (t *Trial) perform(op *trace.Op) replay.Performed {
 	t.refusals = t.meter.refused
 	undo := func() {}
 	if t.watches() {
-		undo = t.lives.Before(op)
+		undo = t.lifetimes.Before(op)
 	}
 	out := t.player.Perform(op)
 	if out.Err != nil {
 		undo()
 	}
 	if t.watches() {
-		t.lives.After(op, &out)
+		t.lifetimes.After(op, &out)
 	}
 	t.drained = t.takeDrained()
 	t.answered, t.skipped = out.Err, out.Skipped

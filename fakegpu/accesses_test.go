@@ -330,3 +330,19 @@ func TestGroupsInOneArray(t *testing.T) {
 		list = truncate(list, 0)
 	}
 }
+
+// TestEqualPatchesMerge: patches beside each other that were used alike become one.
+func TestEqualPatchesMerge(t *testing.T) {
+	u := &uses{}
+	var list []*patch
+	for _, at := range []spec.Ptr{0x100, 0x200, 0x300, 0x500, 0x600} {
+		p := &patch{Range: spec.Range{Ptr: at, Bytes: 0x100}}
+		u.patches.Set(at, p)
+		list = append(list, p)
+	}
+	u.merge(list)
+	all := u.patches.Values()
+	if len(all) != 2 || all[0].Range != (spec.Range{Ptr: 0x100, Bytes: 0x300}) || all[1].Range != (spec.Range{Ptr: 0x500, Bytes: 0x200}) {
+		t.Errorf("%d patches: %v", len(all), all)
+	}
+}

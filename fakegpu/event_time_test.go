@@ -64,3 +64,13 @@ func TestElapsedTimeOfGraph(t *testing.T) {
 		t.Errorf("a graph of three kernels takes %v, %v", took, err)
 	}
 }
+
+// TestDurationOfWork: a nanosecond for each thousand bytes, and a microsecond.
+func TestDurationOfWork(t *testing.T) {
+	for bytes, want := range map[uint64]int64{0: 1000, 999: 1000, 1000: 1001, 1999: 1001} {
+		w := &work{reads: []spec.Range{{Bytes: bytes / 2}}, writes: []spec.Range{{Bytes: bytes - bytes/2}}}
+		if got := w.duration().Nanoseconds(); got != want {
+			t.Errorf("%d bytes: %d ns, want %d", bytes, got, want)
+		}
+	}
+}

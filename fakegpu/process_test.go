@@ -188,3 +188,21 @@ func TestPlacesInUse(t *testing.T) {
 		t.Errorf("when the address is free again: %v", err)
 	}
 }
+
+// TestExitEndsWork: what a process that ends has given to its streams is over.
+func TestExitEndsWork(t *testing.T) {
+	g := New(Config{})
+	s := newStream(t, g)
+	must(t, g.Busy(0, s))
+	handle, err := g.CreateEvent(0)
+	must(t, err)
+	must(t, g.RecordEvent(handle, 0, s))
+	e := g.events[handle]
+	if e.mark.complete() {
+		t.Fatal("the event is complete at once")
+	}
+	g.Exit()
+	if !e.mark.complete() {
+		t.Error("the event is not complete")
+	}
+}

@@ -28,7 +28,7 @@ type SavedBlock struct {
 	Allocated bool
 }
 
-// A MappedSize is how many bytes of a segment were mapped.
+// A MappedSize is how many bytes of a segment were mapped, more than none.
 type MappedSize struct {
 	Segment spec.Ptr
 	Bytes   uint64
@@ -53,7 +53,7 @@ func (s State) Checkpoint(id spec.PoolID) (State, Result) {
 		})
 	})
 	for _, g := range s.Segments {
-		if s.Rules.RestoreRefusesGrown && g.Pool == id && g.Expandable {
+		if s.Rules.RestoreRefusesGrown && g.Pool == id && g.Expandable && g.mapped() > 0 {
 			saved.Mapped = append(saved.Mapped, MappedSize{g.Address, g.mapped()})
 		}
 	}

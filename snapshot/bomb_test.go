@@ -100,7 +100,7 @@ func wantRefused(t *testing.T, file io.Reader, limit uint64) {
 	}
 	// All allocations together: those that were copied to larger ones, too, and the decoder's
 	// tokens of JSON.
-	most := 3 * limit
+	most := 9 * limit / 2
 	if strings.Contains(t.Name(), "JSON") {
 		most *= 2
 	}

@@ -13,16 +13,17 @@ const DefaultMemory = memlimit.Default
 // A budget bounds the memory that reading takes, by what is made of a file and not by its
 // length: 20 KB can be unpacked to 20 MB, which can be 1 GB of lists. Everything is paid
 // for before, or when, it is made. What is counted is an estimate: Go's maps, and slices that
-// grow, take up to twice what is in them, and the garbage collector as much again.
+// grow, take up to twice what is in them.
 type budget struct {
 	limit uint64 // bytes
 	left  uint64 // bytes
 }
 
-func newBudget(limit uint64) *budget { return &budget{limit, limit / growth} }
+func newBudget(limit uint64) *budget { return &budget{limit, limit - limit/spare} }
 
-// growth is how much memory the process may take for each byte that is counted.
-const growth = 3
+// spare: one part in as many of the memory is for what is not counted. The garbage collector needs
+// no more, since it works harder near the limit (debug.SetMemoryLimit).
+const spare = 3
 
 // take pays for bytes at an offset of the file.
 func (b *budget) take(bytes uint64, offset int64) error {
@@ -41,7 +42,8 @@ const (
 	valueBytes      = uint64(unsafe.Sizeof(value{}))
 	sequenceBytes   = uint64(unsafe.Sizeof(sequence{}))
 	dictPlaceBytes  = uint64(unsafe.Sizeof(dictPlace(0)))
-	entryBytes      = uint64(unsafe.Sizeof(TraceEntry{}) + unsafe.Sizeof(Context{}))
+	entryBytes      = uint64(unsafe.Sizeof(TraceEntry{}))
+	contextBytes    = uint64(unsafe.Sizeof(Context{})+unsafe.Sizeof(contextKey{})) + mapBytes
 	frameBytes      = uint64(unsafe.Sizeof(Frame{}))
 	segmentBytes    = uint64(unsafe.Sizeof(spec.Segment{}))
 	blockBytes      = uint64(unsafe.Sizeof(spec.Block{}))

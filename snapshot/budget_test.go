@@ -22,7 +22,7 @@ func TestConversionIsPaidFor(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		values.memory.left = segmentBytes + blocks*blockBytes + entries*entryBytes - missing
+		values.memory.left = segmentBytes + blocks*blockBytes + entries*entryBytes - missing // the contexts are paid for already
 		if _, err := convert(values, root); (err == nil) != (missing == 0) {
 			t.Errorf("%d bytes too few: %v", missing, err)
 		}
@@ -37,7 +37,7 @@ func TestConversionIsPaidFor(t *testing.T) {
 func TestEveryLimit(t *testing.T) {
 	const text = `{"segments":[],"device_traces":[[{"action":"alloc","addr":512,"size":1,"stream":0,"frames":[{"filename":"a.py","name":"f","line":1}]}]]}`
 	refused := 0
-	for limit := uint64(0); ; limit += growth {
+	for limit := uint64(0); ; limit++ {
 		f, err := ReadLimited(strings.NewReader(text), "", limit)
 		if err == nil {
 			if got := f.DeviceTraces[0][0].Context; got == nil || len(got.Frames) != 1 || refused == 0 {
@@ -167,5 +167,37 @@ func TestFramesAreReadOnce(t *testing.T) {
 	values.memory.left = 0
 	if i, ok := values.frameOf(frame); i != 0 || !ok {
 		t.Errorf("the second time frame %d, %v", i, ok)
+	}
+}
+
+// TestEntriesAreForgotten: while entries are converted those before are given back, so that a
+// large snapshot takes the memory for them once; an entry that is used again is refused.
+func TestEntriesAreForgotten(t *testing.T) {
+	const entries = 3 * chunkLength
+	one := func(n int) string {
+		return strings.TrimSuffix(strings.Repeat(`{"action":"alloc","size":512},`, n), ",")
+	}
+	values := newPlain(newBudget(1 << 30))
+	root, err := parse(&source{in: bufio.NewReader(strings.NewReader(`{"segments":[],"device_traces":[[` + one(entries) + `]]}`)), memory: values.memory}, values)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := values.memory.left
+	values.memory.left = (chunkLength + 1) * entryBytes
+	f, err := convert(values, root)
+	if err != nil || len(f.DeviceTraces[0]) != entries || before == 0 {
+		t.Fatal(err)
+	}
+	pickled := "\x80\x04](}\x94(\x8c\x06action\x8c\x05allocu" + strings.Repeat("}(\x8c\x06action\x8c\x05allocu", chunkLength) + "h\x00e."
+	values = newPlain(newBudget(1 << 30))
+	if root, err = parse(&source{in: bufio.NewReader(strings.NewReader(pickled)), memory: values.memory}, values); err != nil {
+		t.Fatal(err)
+	}
+	outer, err := values.newList([]value{root}, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := (&converter{values, &File{}}).deviceTraces(outer); err == nil || !strings.Contains(err.Error(), "two places") {
+		t.Errorf("an entry that is used twice: %v", err)
 	}
 }

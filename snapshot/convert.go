@@ -274,9 +274,6 @@ func (c *converter) deviceTraces(v value) error {
 	for device, trace := range devices {
 		unknown := make([]UnknownAction, len(c.unknownActions))
 		items, err := c.items(trace, fmt.Sprintf("the trace of device %d", device))
-		if err == nil {
-			err = c.memory.take(uint64(len(items))*entryBytes, c.lists.at(int(trace.word)).offset)
-		}
 		if err != nil {
 			return err
 		}
@@ -284,6 +281,9 @@ func (c *converter) deviceTraces(v value) error {
 		var silent []TraceEntry
 		for _, item := range items {
 			e, err := c.entry(item)
+			if err == nil {
+				err = c.memory.take(entryBytes, c.lists.at(int(trace.word)).offset)
+			}
 			if err != nil {
 				return err
 			}
@@ -333,16 +333,24 @@ func annotate(entries, annotations []TraceEntry) {
 	}
 }
 
-// entry is a trace entry, or an error that says why the value is none.
+// entry is a trace entry, or an error that says why the value is none. Entries are in the order
+// in which they are read, and what was converted is forgotten, since a large snapshot is little
+// else.
 func (c *converter) entry(v value) (TraceEntry, error) {
 	if v.kind == dict && c.placeOf(v) < 0 {
-		return *c.entries.at(int(-c.placeOf(v) - 1)), nil
+		i := int(-c.placeOf(v) - 1)
+		if !c.entries.has(i) {
+			return TraceEntry{}, failAt(0, "a trace entry is used in two places")
+		}
+		e := *c.entries.at(i)
+		c.memory.give(uint64(c.entries.drop(i)) * entryBytes)
+		return e, nil
 	}
 	items, err := c.fields(v, "a trace entry")
 	if err != nil {
 		return TraceEntry{}, err
 	}
-	_, problem := c.entryOf(items)
+	_, problem := c.entryOf(items, c.offsetOf(v))
 	return TraceEntry{}, failAt(c.offsetOf(v), "%s", problem)
 }
 

@@ -37,7 +37,7 @@ func TestRefused(t *testing.T) {
 		{"something else", "hello", "file: this is neither a pickle of protocol 2 to 5 nor JSON (at byte 0)"},
 		{"a trace", `{"format":"allocator-trace","version":2}` + "\n" + `{"end":true}`, "file: this is a trace, not a memory snapshot (at byte 0)"},
 		{"another object", `{"version":2}`, "file: this is no memory snapshot: it has no segments (at byte 0)"},
-		{"an archive", "PK\x03\x04....", "file: this is a zip archive, such as torch.save writes, not a memory snapshot (at byte 0)"},
+		{"an archive", "PK\x03\x04....", "file: the zip archive is damaged: zip: not a valid zip file (at byte 0)"},
 		{"an old protocol", "\x80\x01.", "file: pickle protocol 1, not 2 to 5 (at byte 0)"},
 		{"a new protocol", "\x80\x06.", "file: pickle protocol 6, not 2 to 5 (at byte 0)"},
 

@@ -105,23 +105,30 @@ func (p *plain) extend(l value, items []value, offset int64) error {
 	return nil
 }
 
-// fill adds keys and values to a dict. A dict with those of a trace entry becomes one. It is
-// paid for as the larger of the two.
+// fill adds keys and values to a dict. A dict with those of a trace entry becomes one.
 func (p *plain) fill(d value, items []value, offset int64) error {
-	if err := p.memory.take(sequenceBytes+max(uint64(len(items))*valueBytes, entryBytes), offset); err != nil {
-		return err
-	}
 	place := p.dicts.at(int(d.word))
+	asDict := sequenceBytes + uint64(len(items))*valueBytes
 	switch {
 	case *place > 0:
+		if err := p.memory.take(asDict, offset); err != nil {
+			return err
+		}
 		s := &p.filled[*place-1]
 		s.items = append(s.items, items...)
 	case *place < 0:
 		return failAt(offset, "a trace entry is changed after it was made")
 	default:
-		e, problem := p.entryOf(items)
+		e, problem := p.entryOf(items, offset)
 		if p.exhausted != nil {
 			return p.exhausted
+		}
+		price := entryBytes
+		if problem != "" {
+			price = asDict
+		}
+		if err := p.memory.take(price, offset); err != nil {
+			return err
 		}
 		if problem == "" {
 			*place = -1 - dictPlace(p.entries.add(e))

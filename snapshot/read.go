@@ -1,15 +1,21 @@
 package snapshot
 
 import (
+	"archive/zip"
 	"bufio"
 	"bytes"
 	"compress/flate"
 	"compress/gzip"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
+
+	"github.com/therootcompany/xz"
+
+	"gaugeblock/internal/unpack"
 )
 
 // maxBytes bounds what is read of a file, uncompressed. A snapshot of a million
@@ -34,7 +40,8 @@ func OpenLimited(path string, maxMemory uint64) (*File, error) {
 	return ReadLimited(file, path, maxMemory)
 }
 
-// Read reads a snapshot: a pickle or JSON, compressed or not. name is the file name in
+// Read reads a snapshot: a pickle or JSON, compressed or not, in an archive or in a page of
+// memory_viz. name is the file name in
 // errors. All errors are *FormatError.
 func Read(r io.Reader, name string) (*File, error) { return ReadLimited(r, name, DefaultMemory) }
 
@@ -57,13 +64,9 @@ func ReadLimited(r io.Reader, name string, maxMemory uint64) (*File, error) {
 var ErrTrace = failAt(0, "this is a trace, not a memory snapshot")
 
 func read(r io.Reader, memory *budget) (*File, error) {
-	in := bufio.NewReaderSize(r, 64<<10)
-	if magic, _ := in.Peek(2); string(magic) == "\x1f\x8b" {
-		unzip, err := gzip.NewReader(in)
-		if err != nil {
-			return nil, err
-		}
-		in = bufio.NewReaderSize(unzip, 64<<10)
+	in, err := unpack.Open(r, memory.limit)
+	if err != nil {
+		return nil, err
 	}
 	src := &source{in: in, memory: memory}
 	values := newPlain(memory)
@@ -91,8 +94,6 @@ func parse(src *source, values *plain) (value, error) {
 		return value{}, ErrTrace
 	case bytes.ContainsAny(head[:1], "{[ \t\r\n"):
 		return parseJSON(src, values)
-	case bytes.HasPrefix(head, []byte("PK\x03\x04")):
-		return value{}, failAt(0, "this is a zip archive, such as torch.save writes, not a memory snapshot")
 	}
 	return value{}, failAt(0, "this is neither a pickle of protocol 2 to 5 nor JSON")
 }
@@ -112,11 +113,13 @@ func failAt(offset int64, format string, args ...any) error {
 // describe is the message of an error of the input.
 func describe(err error) string {
 	var corrupt flate.CorruptInputError
+	var encoded base64.CorruptInputError
 	var unread *fs.PathError
 	switch {
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return "the file ends too early: it was cut off"
-	case errors.Is(err, gzip.ErrChecksum), errors.Is(err, gzip.ErrHeader), errors.As(err, &corrupt):
+	case errors.Is(err, gzip.ErrChecksum), errors.Is(err, gzip.ErrHeader), errors.As(err, &corrupt), errors.Is(err, xz.ErrData),
+		errors.Is(err, xz.ErrBuf), errors.Is(err, zip.ErrChecksum), errors.As(err, &encoded):
 		return "the compressed data is damaged: " + err.Error()
 	case errors.As(err, &unread):
 		return unread.Err.Error() // Error would name the file again
@@ -215,8 +218,8 @@ func (s *source) bytes(count uint64) ([]byte, error) {
 	return read, nil
 }
 
-// end checks that only white space is left. In a compressed file that also checks the
-// checksum at its end.
+// end checks that only white space is left, or the zeros that memory_viz adds. In a compressed
+// file that also checks the checksum at its end.
 func (s *source) end() error {
 	for {
 		b, err := s.in.ReadByte()
@@ -225,7 +228,7 @@ func (s *source) end() error {
 			return nil
 		case err != nil:
 			return s.wrap(err)
-		case !bytes.ContainsRune([]byte(" \t\r\n"), rune(b)):
+		case !bytes.ContainsRune([]byte(" \t\r\n\x00"), rune(b)):
 			return failAt(s.offset, "the file continues after the end of the snapshot")
 		}
 		s.offset++

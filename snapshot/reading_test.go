@@ -136,8 +136,8 @@ func TestBlockHistories(t *testing.T) {
 	}
 }
 
-// TestListsArePaidFor: a list or a dict takes memory for each of its items, and a dict at least
-// that of a trace entry.
+// TestListsArePaidFor: a list or a dict takes memory for each of its items, and a trace entry that
+// of an entry and of its context, if that is a new one.
 func TestListsArePaidFor(t *testing.T) {
 	const items = 100
 	for _, test := range []struct {
@@ -150,10 +150,11 @@ func TestListsArePaidFor(t *testing.T) {
 			return err
 		}},
 		{"items of a dict", sequenceBytes + items*valueBytes, func(p *plain, of value) error { return p.fill(of, make([]value, items), 0) }},
-		{"an item of a dict", sequenceBytes + entryBytes, func(p *plain, of value) error { return p.fill(of, make([]value, 2), 0) }},
+		{"a trace entry", entryBytes + contextBytes, func(p *plain, of value) error { return p.fill(of, []value{{text, 0}, {text, 1}}, 0) }},
 	} {
 		for _, missing := range []uint64{0, 1} {
 			p := newPlain(newBudget(1 << 20))
+			p.texts = []string{"action", "alloc"}
 			dict, err := p.newDict(0)
 			if err != nil {
 				t.Fatal(err)

@@ -12,7 +12,7 @@ import (
 // equal call stacks and strings.
 
 // entryOf makes a trace entry of the keys and values of a dict, or says why it cannot.
-func (p *plain) entryOf(items []value) (e TraceEntry, problem string) {
+func (p *plain) entryOf(items []value, offset int64) (e TraceEntry, problem string) {
 	action := spec.Action(0)
 	hasAction, known, name := false, false, ""
 	key, seen := contextKey{}, p.seen
@@ -66,7 +66,7 @@ func (p *plain) entryOf(items []value) (e TraceEntry, problem string) {
 		e.Action = unknownAction
 		e.Stream = spec.Stream(p.unknownAction(name))
 	}
-	e.Context = p.context(key)
+	e.Context = p.context(key, offset)
 	return e, ""
 }
 
@@ -154,9 +154,13 @@ type contextKey struct {
 	poolKnown                bool
 }
 
-func (p *plain) context(k contextKey) *Context {
+func (p *plain) context(k contextKey, offset int64) *Context {
 	c := p.contexts[k]
 	if c == nil {
+		if err := p.memory.take(contextBytes, offset); err != nil {
+			p.exhausted = err
+			return nil
+		}
 		c = &Context{
 			Frames:         p.stacks.stacks[k.stack],
 			CompileContext: p.internedText(k.compile),

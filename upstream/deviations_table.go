@@ -281,6 +281,17 @@ var deviations = []Deviation{
 		Shown: []string{"tools/torch.TestRowsOfCaptures"},
 	},
 	{
+		ID:   "captures/eager-use",
+		From: "2.13",
+		Upstream: "A thread whose current stream is not captured frees memory that a stream uses which another " +
+			"thread captures: the event is recorded in the capture. The next malloc queries it and fails with " +
+			"error 907, and the one after it crashes, since the event is out of its queue.",
+		Ours:     "The event stays in its queue, and is queried again.",
+		Shown:    []string{"tools/torch.TestRowsOfCaptures"},
+		Findings: []int{37},
+		Issues:   []int{181830},
+	},
+	{
 		ID:       "captures/shared-pages-closed",
 		Upstream: "Closing another process's pages unmaps them, also during a capture that forbids it.",
 		Ours:     "An error; it can be done when the capture is over.",
@@ -801,6 +812,16 @@ var deviations = []Deviation{
 		Shown:    []string{"tools/torch.TestRowsOfWeaknesses"},
 		Findings: []int{1, 2, 3},
 		Issues:   []int{126809, 133600, 175015, 175374, 181830},
+	},
+	{
+		ID:   "kept/capture-forgotten-outside",
+		From: "2.13",
+		Upstream: "Memory that was freed in a capture, and is used there by other streams, is given to a request " +
+			"of a thread whose current stream is not captured, while the capture is still under way. " +
+			"Until 2.12 it waits until no capture is under way.",
+		Held:   []string{"alloc/testdata/rule_captures"},
+		Shown:  []string{"tools/torch.TestRowsOfWeaknesses"},
+		Issues: []int{181830},
 	},
 	{
 		ID:   "kept/use-joins-capture",

@@ -17,6 +17,8 @@ import (
 var notRun = map[string]string{
 	"gaugeblock run -- python train.py":                                                 "needs PyTorch; tools/run runs programs",
 	"gaugeblock run --gpu 4090 --settings expandable_segments:True -- python train.py":  "needs PyTorch; tools/run runs programs",
+	"gaugeblock fit --var BATCH=1..512 --gpu 4090 -- python train.py":                   "needs PyTorch; tools/fit runs a program",
+	"gaugeblock fit --var 1..512 --gpu 4090,a100-80 -- python train.py --batch {}":      "needs PyTorch; tools/fit runs a program",
 	"go run ./cmd/gaugeblock torch --torch 2.11 --edges --config core --config streams": "needs PyTorch, and minutes; TestEveryEdge runs a small configuration",
 	"go run ./cmd/gaugeblock torch --ops 1000000":                                       "needs PyTorch; TestTorch runs the command",
 	"go run ./cmd/gaugeblock torch get 2.15.0":                                          "fetches a release",

@@ -8,6 +8,7 @@ import (
 	"os"
 
 	"gaugeblock/internal/quote"
+	"gaugeblock/internal/unpack"
 	"gaugeblock/snapshot/errortext"
 )
 
@@ -20,7 +21,6 @@ func (c *whatifCommand) errorText(env *environment) (*errortext.Message, error) 
 	name, in := c.File, (*bufio.Reader)(nil)
 	if c.File == "-" {
 		name, in = "stdin", bufio.NewReader(env.stdin)
-		env.stdin = in
 	} else {
 		if there, err := os.Stat(c.File); err != nil || !there.Mode().IsRegular() {
 			return nil, nil // an error is reported when it is opened
@@ -31,6 +31,13 @@ func (c *whatifCommand) errorText(env *environment) (*errortext.Message, error) 
 		}
 		defer file.Close()
 		in = bufio.NewReader(file)
+	}
+	in, err := unpack.Open(in, c.MaxMemory.most())
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", quote.Text(name), err)
+	}
+	if c.File == "-" {
+		env.stdin = in
 	}
 	head, _ := in.Peek(256)
 	if !isText(head) {

@@ -30,9 +30,6 @@ type exploreCommand struct {
 	Dir        string        `name:"dir" placeholder:"DIR" help:"Keep the states in files below this directory, with checkpoints, and only fingerprints in memory. An exploration that has ended early goes on from there."`
 	MaxMemory  byteSize      `name:"max-memory" placeholder:"SIZE" help:"End when this much memory is not enough, such as 4GiB (default: no limit)."`
 	Checkpoint time.Duration `name:"checkpoint" default:"1m" placeholder:"TIME" help:"The time between two checkpoints (default: 1m)."`
-
-	Induction bool `name:"induction" help:"Show instead that the invariants of the core are inductive: every step from every state that satisfies them, reachable or not."`
-	Large     bool `name:"large" help:"With --induction: at the large bounds too, which takes minutes."`
 }
 
 // Help is what "gaugeblock explore --help" prints beside the flags.
@@ -77,13 +74,8 @@ Configurations:`)
 
 // Validate is called by kong.
 func (c *exploreCommand) Validate() error {
-	switch {
-	case c.Checkpoint < 0:
+	if c.Checkpoint < 0 {
 		return fmt.Errorf("--checkpoint=%v is negative", c.Checkpoint)
-	case c.Large && !c.Induction:
-		return errors.New("--large is for --induction")
-	case c.Induction && (len(c.Configs) > 0 || c.Symmetry || c.Compact || c.JSON || c.Dir != "" || len(c.Set) > 0):
-		return errors.New("--induction goes with --workers and --large only")
 	}
 	return checkWorkers(c.Workers, 0)
 }
@@ -132,9 +124,6 @@ type explored struct {
 
 // Run explores one configuration after the other.
 func (c *exploreCommand) Run(env *environment) error {
-	if c.Induction {
-		return c.runInduction(env)
-	}
 	list, err := c.choose()
 	if err != nil {
 		return err

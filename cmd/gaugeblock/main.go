@@ -3,6 +3,7 @@
 // the packages, and prints the results.
 //
 //	gaugeblock run -- COMMAND    run a PyTorch program on a fake GPU: what memory will it need?
+//	gaugeblock fit -- COMMAND    the largest batch with which it fits
 //	gaugeblock replay FILE...    replay traces and print the first difference
 //	gaugeblock check FILE...     check the logs of other allocators
 //	gaugeblock soak              test the reference with random programs
@@ -53,6 +54,7 @@ const (
 // commandLine is what kong reads the command line into.
 type commandLine struct {
 	Run        runCommand        `cmd:"" help:"Run a PyTorch program on a fake GPU, and tell what memory it needs."`
+	Fit        fitCommand        `cmd:"" help:"Find the largest batch with which a PyTorch program fits a GPU."`
 	Replay     replayCommand     `cmd:"" help:"Replay recorded traces through the reference allocator and compare."`
 	Check      checkCommand      `cmd:"" help:"Check the logs of other allocators: hazards, overlaps, misuse, leaks."`
 	Soak       soakCommand       `cmd:"" help:"Test the reference with random programs."`

@@ -73,11 +73,12 @@ func (p *progress) appear() {
 	)
 }
 
-// finish removes the bar, and flushes what was written above it.
+// finish removes the bar, full or not, and flushes what was written above it.
 func (p *progress) finish() {
 	if p.container == nil {
 		return
 	}
+	p.bar.Abort(true) // Wait waits for each bar, until it is full or aborted
 	p.container.Wait()
 	p.container, p.bar = nil, nil
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/dustin/go-humanize/english"
 
 	"gaugeblock/internal/quote"
+	"gaugeblock/internal/unpack"
 	"gaugeblock/snapshot"
 	"gaugeblock/snapshot/compare"
 	"gaugeblock/snapshot/history"
@@ -129,7 +130,7 @@ func (c *reportCommand) files() (files []string, ranks bool, err error) {
 // such as a FIFO, is not read: it may wait for ever.
 func snapshotsIn(folder string) (files []string, err error) {
 	err = filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() || !isSnapshotName(path) {
+		if err != nil || entry.IsDir() || !unpack.IsSnapshotName(path) {
 			return err
 		}
 		if there, err := os.Stat(path); err != nil || there.Mode().IsRegular() {
@@ -138,22 +139,9 @@ func snapshotsIn(folder string) (files []string, err error) {
 		return nil
 	})
 	if err == nil && len(files) == 0 {
-		err = fmt.Errorf("%s: no snapshot (%s) in or below this folder", quote.Text(folder), strings.Join(snapshotNames, ", "))
+		err = fmt.Errorf("%s: no snapshot (%s) in or below this folder", quote.Text(folder), unpack.Names)
 	}
 	return files, err
-}
-
-// snapshotNames are how the names of snapshots end. Each may be followed by .gz.
-var snapshotNames = []string{".pickle", ".pkl", ".json"}
-
-func isSnapshotName(path string) bool {
-	path = strings.TrimSuffix(path, ".gz")
-	for _, end := range snapshotNames {
-		if strings.HasSuffix(path, end) {
-			return true
-		}
-	}
-	return false
 }
 
 // checkStdout refuses standard output if it is one of the inputs.
@@ -215,10 +203,7 @@ func (c *reportCommand) defaultName() string {
 	if err != nil {
 		absolute = c.Snapshots[0]
 	}
-	name := strings.TrimSuffix(filepath.Base(absolute), ".gz")
-	for _, end := range snapshotNames {
-		name = strings.TrimSuffix(name, end)
-	}
+	name := unpack.BaseName(filepath.Base(absolute))
 	if name == string(filepath.Separator) || name == "" {
 		name = "report"
 	}
@@ -289,51 +274,109 @@ func (c *reportCommand) two(env *environment, files []string) (*memoryreport.Pag
 	return page, nil
 }
 
-// ranks makes the page of the ranks of a run, with the report of the worst one. A rank that
-// cannot be read is left out, and makes the exit status 2.
+// mostOpened is how many ranks can be opened on a page.
+const mostOpened = 16
+
+// ranks makes the page of the ranks of a run, at one iteration: the last one that was out of
+// memory, or else the last. The worst rank is shown first. A rank that cannot be read is left
+// out, and makes the exit status 2.
 func (c *reportCommand) ranks(env *environment, files []string) (*memoryreport.Page, error) {
-	page := &memoryreport.Page{Source: filepath.Base(strings.TrimSuffix(c.defaultName(), ".html")) + ", " + english.Plural(len(files), "rank", "")}
+	page := &memoryreport.Page{}
 	progress := newProgress(env.stderr, len(files), false)
-	progress.counting = "%d of %d ranks"
+	progress.counting = "%d of %d snapshots"
 	stderr := progress.above(env.stderr)
-	builder := &memoryreport.RankBuilder{}
-	var worst *snapshot.File
-	var worstOptions memoryreport.Options
+	names := make([]string, len(files))
 	for i, path := range files {
-		progress.advance()
-		file, name, err := c.open(env, path)
-		if err == nil {
-			options := memoryreport.Options{Device: chooseDevice(file, c.Device)}
-			var data *memoryreport.Data
-			if data, err = memoryreport.Build(file, options); err == nil {
-				builder.Add(rankName(c.Snapshots, name), data)
-				if builder.Worst() == builder.Len()-1 {
-					worst, worstOptions = file, options
-				}
+		names[i] = filepath.ToSlash(rankName(c.Snapshots, path))
+	}
+	groups := memoryreport.GroupByIteration(names)
+	builders := make([]*memoryreport.RankBuilder, len(groups))
+	var shown rankGroup
+	for i, group := range groups {
+		now := rankGroup{index: i, ranks: &memoryreport.RankBuilder{}}
+		builders[i] = now.ranks
+		for _, k := range group.Files {
+			progress.advance()
+			err := c.addRank(env, &now, files[k], names[k], len(group.Files))
+			if err == nil {
 				continue
 			}
-			err = fmt.Errorf("%s: %w", quote.Text(name), err)
+			env.status = statusBadInput
+			fmt.Fprintf(stderr, "gaugeblock: %s\n", messageOf(err))
+			if len(page.Notes) < 20 {
+				page.Notes = append(page.Notes, fmt.Sprintf("%s is left out: %s", filepath.Base(files[k]), messageOf(err)))
+			}
 		}
-		env.status = statusBadInput
-		fmt.Fprintf(stderr, "gaugeblock: %s\n", messageOf(err))
-		if len(page.Notes) < 20 {
-			page.Notes = append(page.Notes, fmt.Sprintf("%s is left out: %s", filepath.Base(files[i]), messageOf(err)))
+		if now.worst != nil && (shown.worst == nil || now.ranks.Failed() || !shown.ranks.Failed()) {
+			shown = now
 		}
 	}
 	progress.finish()
-	if worst == nil {
+	if shown.worst == nil {
 		return nil, errors.New("no rank can be read")
 	}
-	worstOptions.Title = builder.Title(builder.Worst())
-	if err := c.addComparison(env, worst, &worstOptions); err != nil {
+	page.Source = filepath.Base(strings.TrimSuffix(c.defaultName(), ".html")) + ", " + english.Plural(len(files), "snapshot", "")
+	if err := c.showRanks(env, page, &shown); err != nil {
 		return nil, err
 	}
-	data, err := memoryreport.Build(worst, worstOptions)
-	if err != nil {
-		return nil, err
-	}
-	page.Reports, page.Ranks = []*memoryreport.Data{data}, builder.Ranks()
+	page.Iterations = memoryreport.IterationsOf(groups, builders, shown.index)
 	return page, nil
+}
+
+// rankGroup is the ranks of one iteration.
+type rankGroup struct {
+	index   int
+	ranks   *memoryreport.RankBuilder
+	reports []*memoryreport.Data // of the first mostOpened ranks, and of the worst one
+	at      []int                // which ranks these are
+	worst   *snapshot.File
+	options memoryreport.Options // of the worst one
+}
+
+// addRank adds a snapshot.
+func (c *reportCommand) addRank(env *environment, g *rankGroup, path, name string, share int) error {
+	file, _, err := c.open(env, path)
+	if err != nil {
+		return err
+	}
+	options := memoryreport.Options{Device: chooseDevice(file, c.Device), Share: min(share, mostOpened)}
+	data, err := memoryreport.Build(file, options)
+	if err != nil {
+		return fmt.Errorf("%s: %w", quote.Text(name), err)
+	}
+	g.ranks.Add(name, data)
+	last := g.ranks.Len() - 1
+	isWorst := g.ranks.Worst() == last
+	if isWorst {
+		g.worst, g.options = file, options
+	}
+	switch n := len(g.reports); {
+	case n < mostOpened:
+		g.reports, g.at = append(g.reports, data), append(g.at, last)
+	case isWorst:
+		g.reports[n-1], g.at[n-1] = data, last
+	}
+	return nil
+}
+
+// showRanks adds the ranks of one iteration to the page.
+func (c *reportCommand) showRanks(env *environment, page *memoryreport.Page, g *rankGroup) error {
+	worst := g.ranks.Worst()
+	if err := c.addComparison(env, g.worst, &g.options); err != nil {
+		return err
+	}
+	data, err := memoryreport.Build(g.worst, g.options)
+	if err != nil {
+		return err
+	}
+	for i, rank := range g.at {
+		if rank == worst {
+			g.reports[i], page.Shown = data, i
+		}
+		g.reports[i].Title = g.ranks.Title(rank)
+	}
+	page.Reports, page.Ranks = g.reports, g.ranks.Ranks(g.at)
+	return nil
 }
 
 // rankName is the path of a rank below the folder that was given, since the folder's own name

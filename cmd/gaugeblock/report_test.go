@@ -319,3 +319,20 @@ func TestRecord(t *testing.T) {
 		t.Errorf("status %d, %d bytes: %s", status, stdout.Len(), stderr.String())
 	}
 }
+
+// TestTitanFolder: four ranks at three iterations are no twelve ranks.
+func TestTitanFolder(t *testing.T) {
+	const folder = "../../../shared/reports-more/titan_folder"
+	if _, err := os.Stat(folder); err != nil {
+		t.Skip("the folder of a framework is not here: it is in the folder shared beside the project")
+	}
+	var out, problem bytes.Buffer
+	if status := run([]string{"report", folder, "-o", "-", "--no-whatif"}, nil, &out, &problem); status != 0 {
+		t.Fatal(status, problem.String())
+	}
+	for _, part := range []string{"3 iterations of one run. Out of memory at iteration 23, exit.", "Of 4 ranks rank 2 is the worst"} {
+		if !strings.Contains(out.String(), part) {
+			t.Errorf("%q is not said", part)
+		}
+	}
+}

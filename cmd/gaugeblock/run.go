@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -65,12 +64,9 @@ func (c *runCommand) Validate() error {
 
 // Run runs the program.
 func (c *runCommand) Run(env *environment) error {
-	command := c.Command
-	if len(command) > 0 && command[0] == "--" {
-		command = command[1:]
-	}
-	if len(command) == 0 {
-		return errors.New("run: there is no command behind --")
+	command, err := commandBehind(c.Command, "run")
+	if err != nil {
+		return err
 	}
 	gpu, _ := gpus.Find(c.GPU)
 	say := func(line string) { fmt.Fprintf(env.stderr, "gaugeblock: %s\n", line) }
@@ -123,11 +119,7 @@ func (c *runCommand) status(env *environment, result *runner.Result) int {
 // write writes the files that are asked for.
 func (c *runCommand) write(env *environment, result *runner.Result) error {
 	if c.JSON != "" {
-		text, err := json.MarshalIndent(result, "", "\t")
-		if err == nil {
-			err = os.WriteFile(c.JSON, append(text, '\n'), 0o644)
-		}
-		if err != nil {
+		if err := writeForPrograms(c.JSON, result); err != nil {
 			return err
 		}
 	}

@@ -23,7 +23,7 @@ type soakCommand struct {
 	Shard    shard    `name:"shard" default:"1/1" placeholder:"I/N" help:"Do only the I-th of N parts: the programs of every N-th seed, and the I-th of N equal parts of the operations."`
 	Area     []string `name:"area" placeholder:"NAME" help:"Test this area only; may be given several times. The names are in the help above."`
 	Settings *string  `name:"settings" placeholder:"TEXT" help:"Begin every program with these settings (PYTORCH_ALLOC_CONF) instead of those of its area."`
-	PyTorch  release  `name:"pytorch" placeholder:"RELEASE" help:"Follow this release of PyTorch (default: 2.11. Random programs do not keep away from what releases since 2.13 do wrong in captures)."`
+	PyTorch  release  `name:"pytorch" placeholder:"RELEASE" help:"Follow this release of PyTorch (default: newest)."`
 	Out      string   `name:"out" default:"." placeholder:"DIR" help:"Write counterexamples to this directory (default: here)."`
 	JSON     bool     `name:"json" help:"Print nothing but the summary."`
 }
@@ -175,8 +175,7 @@ func (c *soakCommand) release() upstream.Release {
 	if c.PyTorch.given() {
 		return c.PyTorch.Release
 	}
-	r, _ := upstream.Find("2.11")
-	return r
+	return upstream.Newest()
 }
 
 // areas are those of the command line, with its settings.

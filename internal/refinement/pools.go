@@ -16,11 +16,11 @@ func (sys *System) doPool(name string, n []int) error {
 		if err := sys.allocator.BeginAllocateToPool(0, id, spec.ForStream(spec.Stream(n[1]))); err != nil {
 			return err
 		}
-		sys.routed[id] = spec.Stream(n[1])
+		sys.routed.Begin(id, spec.Stream(n[1]))
 		sys.record.Truth = sys.record.Truth.BeginCapture(model.PoolRouting{Pool: id, Stream: spec.Stream(n[1])})
 		return sys.allocator.SetUseOnOOM(0, id, sys.overflow[id])
 	case "EndAllocateToPool":
-		delete(sys.routed, id)
+		sys.routed.End(id)
 		sys.record.Truth = sys.record.Truth.EndCapture(id)
 		return sys.allocator.EndAllocateToPool(0, id)
 	case "ReleasePool":

@@ -26,14 +26,11 @@ func (q *workQueue) launch(memory spec.Range) error {
 func (q *workQueue) completed() int { return len(q.work) - q.gpu.Gates(0, q.stream) }
 
 // A recordingDriver is the allocator's driver. It records how much work was launched in a
-// stream before an event, which an allocator does not know. It reports the routed streams
-// as being captured, in the relaxed mode. The device captures nothing, since captured work
-// does not run.
+// stream before an event, which an allocator does not know.
 type recordingDriver struct {
-	*fakegpu.GPU
+	*RoutedGPU
 	queues         map[spec.Stream]*workQueue
 	launchedBefore map[spec.EventHandle]int // pieces launched in the stream before the event
-	routed         map[spec.PoolID]spec.Stream
 
 	record *bounded.State // of which the Truth is used
 	stream spec.Stream    // of the malloc
@@ -51,16 +48,7 @@ type recordingDriver struct {
 // CaptureStatus implements spec.Driver.
 func (r *recordingDriver) CaptureStatus(dev spec.Device, s spec.Stream) (spec.CaptureInfo, error) {
 	r.about("CaptureStatus")
-	info, err := r.GPU.CaptureStatus(dev, s)
-	if err != nil {
-		return info, err
-	}
-	for id, stream := range r.routed {
-		if stream == s {
-			return spec.CaptureInfo{Status: spec.CaptureActive, ID: spec.CaptureID(id.Capture)}, nil
-		}
-	}
-	return info, nil
+	return r.RoutedGPU.CaptureStatus(dev, s)
 }
 
 // RecordEvent implements spec.Driver.

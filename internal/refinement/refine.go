@@ -29,7 +29,8 @@ func (sys *System) Refine() (*bounded.State, error) {
 			s.Events = append(s.Events, model.Event{Stream: id, After: sys.driver.launchedBefore[p.Event], Block: p.Block})
 		},
 		Routing: func(id spec.PoolID) {
-			s.Routings = append(s.Routings, model.PoolRouting{Pool: id, Stream: sys.routed[id]})
+			stream, _ := sys.routed.streamOf(id)
+			s.Routings = append(s.Routings, model.PoolRouting{Pool: id, Stream: stream})
 		},
 	})
 	for i := range s.Segments {

@@ -298,8 +298,8 @@ func (sys *System) canDo(s *bounded.State, successors map[string]*bounded.State,
 	case "Complete":
 		return sys.gpu.Gates(0, spec.Stream(n[0])) > 0
 	case "BeginAllocateToPool":
-		for id, stream := range sys.routed {
-			if id == bounded.PoolID(uint64(n[0])) || stream == spec.Stream(n[1]) {
+		for _, r := range sys.routed.routings {
+			if r.Pool == bounded.PoolID(uint64(n[0])) || r.Stream == spec.Stream(n[1]) {
 				return false
 			}
 		}
@@ -328,7 +328,7 @@ func (sys *System) allocatedAt(s *bounded.State, unit int) (owner spec.Stream, i
 }
 
 func (sys *System) isRouted(number int) bool {
-	_, is := sys.routed[bounded.PoolID(uint64(number))]
+	_, is := sys.routed.streamOf(bounded.PoolID(uint64(number)))
 	return is
 }
 

@@ -21,7 +21,7 @@ type System struct {
 	allocator *alloc.Allocator
 
 	overflow    map[spec.PoolID]bool // pools with use_on_oom
-	routed      map[spec.PoolID]spec.Stream
+	routed      *RoutedGPU           // that the driver reports
 	checkpoints map[spec.PoolID]checkpoint
 
 	keepsCheckpoints bool // the program keeps the checkpoint of a pool beyond its last use
@@ -39,7 +39,7 @@ type System struct {
 func NewSystem(initial *bounded.State, c *tlc.Config) (*System, error) {
 	sys := &System{
 		initial: initial, overflow: map[spec.PoolID]bool{},
-		routed: map[spec.PoolID]spec.Stream{}, checkpoints: map[spec.PoolID]checkpoint{}, calls: NewCalls(), after: map[callAfter]int{},
+		checkpoints: map[spec.PoolID]checkpoint{}, calls: NewCalls(), after: map[callAfter]int{},
 	}
 	streams, err := c.Numbers("Streams")
 	if err != nil {
@@ -74,9 +74,10 @@ func (sys *System) setUp(streams []uint64) (err error) {
 	})
 	record := *initial
 	sys.record = &record
+	sys.routed = &RoutedGPU{GPU: sys.gpu}
 	sys.driver = &recordingDriver{
-		GPU: sys.gpu, queues: map[spec.Stream]*workQueue{}, launchedBefore: map[spec.EventHandle]int{},
-		routed: sys.routed, record: sys.record, calls: sys.calls, releasesLock: initial.Config.ReleaseLockOnMalloc,
+		RoutedGPU: sys.routed, queues: map[spec.Stream]*workQueue{}, launchedBefore: map[spec.EventHandle]int{},
+		record: sys.record, calls: sys.calls, releasesLock: initial.Config.ReleaseLockOnMalloc,
 		mapped: map[spec.Ptr]mappedPage{}, unmapped: map[spec.PageHandle]spec.Stream{}, after: sys.after,
 	}
 	for _, number := range streams {

@@ -12,10 +12,10 @@
 // satisfies the rest breaks the rest. Such a step, a counterexample to induction, shows
 // what the part is for.
 //
-//	conjunction.go  the invariants, and what each is about
-//	universe.go     all states that satisfy them (layout.go, queues.go)
-//	check.go        the steps from all states
-//	without.go      counterexamples to induction without one of the invariants
+//	conjunction_test.go  the invariants, and what each is about
+//	universe_test.go     all states that satisfy them (layout_test.go, queues_test.go)
+//	check_test.go        the steps from all states
+//	without_test.go      counterexamples to induction without one of the invariants
 //
 // Invariants that package bounded has too have its predicates and names.
 package induction

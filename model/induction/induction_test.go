@@ -1,12 +1,16 @@
-package induction_test
+package induction
 
 import (
+	"flag"
+	"runtime"
 	"testing"
 
 	_ "gaugeblock/internal/gcpercent"
-	"gaugeblock/model/induction"
 	"gaugeblock/tla"
 )
+
+// large is set by "make induction", which takes minutes.
+var large = flag.Bool("large", false, "at the large bounds too")
 
 // unneeded are the lemmas without which no step was found that breaks the others. They make
 // the universe smaller. Segments of other sizes than the allocator's would do as well. A freed
@@ -14,8 +18,8 @@ import (
 // stream are, WorkIsAwaited says that a block has one behind its work.
 var unneeded = map[string]bool{"SizesAndAlignment": true, "HeldBlocksAreAwaited": true, "EventsInOrder": true}
 
-func universe(t *testing.T, name string) *induction.Universe {
-	for _, b := range induction.AllBounds() {
+func universe(t *testing.T, name string) *Universe {
+	for _, b := range AllBounds() {
 		if b.Name == name {
 			u, err := b.Universe(tla.ReadConfig)
 			if err != nil {
@@ -32,16 +36,16 @@ func universe(t *testing.T, name string) *induction.Universe {
 // does. So does the initial state.
 func TestInductive(t *testing.T) {
 	want := map[string]int{"segment": 7201, "sizes": 59477, "streams": 2125}
-	for _, b := range induction.AllBounds() {
-		if !b.Small {
+	for _, b := range AllBounds() {
+		if !b.Small && !*large {
 			continue
 		}
-		r := universe(t, b.Name).Check(2, nil)
-		t.Logf("%s: %d states, %d steps", b.Name, r.States, r.Steps)
+		r := universe(t, b.Name).Check(runtime.GOMAXPROCS(0))
+		t.Logf("%s (%s): %d states, %d steps", b.Name, b.Words, r.States, r.Steps)
 		if r.Step != nil {
 			t.Errorf("%s: %s", b.Name, r.Step)
 		}
-		if r.States != want[b.Name] {
+		if b.Small && r.States != want[b.Name] {
 			t.Errorf("%s has %d states, not %d", b.Name, r.States, want[b.Name])
 		}
 	}
@@ -49,8 +53,8 @@ func TestInductive(t *testing.T) {
 
 // TestNeeded: without one lemma the rest is not inductive.
 func TestNeeded(t *testing.T) {
-	for _, lemma := range induction.Lemmas() {
-		var step *induction.Step
+	for _, lemma := range lemmas {
+		var step *Step
 		for _, bounds := range []string{"segment", "sizes"} {
 			if unneeded[lemma] && bounds == "sizes" {
 				break // it takes long to find nothing

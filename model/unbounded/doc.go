@@ -15,10 +15,9 @@
 // The texts of the theory are SMT-LIB. The solver gets them, and the test evaluates the same
 // texts on states of package bounded.
 //
-//	theory.go   sorts, the relations of a state, the invariants
-//	moves.go    what can happen
-//	query.go    the obligations, as files for a solver
-//	solver.go   z3
-//
-// In the tests, formula_test.go evaluates the texts in a finite state.
+//	theory_test.go   sorts, the relations of a state, the invariants
+//	moves_test.go    what can happen
+//	query_test.go    the obligations, as files for a solver
+//	solver_test.go   z3
+//	formula_test.go  the texts, evaluated in a finite state
 package unbounded

@@ -143,10 +143,19 @@ def watch_for_its_end():
 
     def excepthook(kind, value, trace):
         global uncaught
-        uncaught = f"{kind.__module__}.{kind.__qualname__}"
+        uncaught = name_of(value)
         hook(kind, value, trace)
 
     sys.excepthook = excepthook
+
+
+def name_of(error):
+    """The name of an exception, or of the one for want of memory from which it came."""
+    kinds = []
+    while error is not None:
+        kinds.append(f"{type(error).__module__}.{type(error).__qualname__}")
+        error = error.__cause__ or error.__context__
+    return next((k for k in kinds if k.endswith("OutOfMemoryError")), kinds[0])
 
 
 def out_of_memory(device, asked, limit, free):

@@ -203,7 +203,7 @@ func TestPageOfLongName(t *testing.T) {
 	r := &RankBuilder{}
 	r.Add(long, d)
 	r.Add(long, d)
-	page := &Page{Source: long, Reports: []*Data{d, d}, Compared: Compare(d, d), Ranks: r.Ranks(), Notes: []string{long}}
+	page := &Page{Source: long, Reports: []*Data{d, d}, Compared: Compare(d, d), Ranks: r.Ranks(nil), Notes: []string{long}}
 	if size := sizeOf(t, page); size > 300<<10 {
 		t.Errorf("the page has %d bytes", size)
 	}
@@ -285,7 +285,7 @@ func TestPageOfManyRanks(t *testing.T) {
 	for i := range 1200 {
 		r.Add(fmt.Sprintf("%s/rank%d.pickle", strings.Repeat("<", 1000), i), d)
 	}
-	page := &Page{Source: "ranks", Reports: []*Data{d}, Ranks: r.Ranks()}
+	page := &Page{Source: "ranks", Reports: []*Data{d}, Ranks: r.Ranks(nil)}
 	if len(page.Ranks.List)+page.Ranks.More != 1200 || page.Ranks.More == 0 {
 		t.Errorf("%d ranks are listed, %d more", len(page.Ranks.List), page.Ranks.More)
 	}

@@ -1,14 +1,15 @@
 package report
 
 // Page is everything that a page shows: a report of each device of a snapshot, of each of
-// two snapshots, or of the worst rank of a run.
+// two snapshots, or of ranks of a run.
 type Page struct {
-	Source   string    `json:"source"` // the names of the files
-	Reports  []*Data   `json:"reports"`
-	Shown    int       `json:"shown"`    // index of the report that is shown first
-	Compared *Compared `json:"compared"` // two snapshots; else nil
-	Ranks    *Ranks    `json:"ranks"`    // the ranks of a run; else nil
-	Notes    []string  `json:"notes"`
+	Source     string      `json:"source"` // the names of the files
+	Reports    []*Data     `json:"reports"`
+	Shown      int         `json:"shown"`      // index of the report that is shown first
+	Compared   *Compared   `json:"compared"`   // two snapshots; else nil
+	Ranks      *Ranks      `json:"ranks"`      // the ranks of a run; else nil
+	Iterations *Iterations `json:"iterations"` // a run over time; else nil
+	Notes      []string    `json:"notes"`
 }
 
 // Data is a report of one device. Sizes are in bytes, times in microseconds since the

@@ -35,6 +35,7 @@ type Rank struct {
 	Summary  Summary `json:"summary"`
 	AtEnd    uint64  `json:"atEnd"` // allocated
 	Segments int     `json:"segments"`
+	Report   int     `json:"report"` // index into Page.Reports; -1: it is not on the page
 }
 
 // RankBuilder adds up the ranks of a run, one after the other. Of a snapshot it keeps what
@@ -85,9 +86,16 @@ func compareRanks(a, b *Rank) int {
 	)
 }
 
-// Ranks is what the page shows of all ranks.
-func (r *RankBuilder) Ranks() *Ranks {
+// Failed reports whether a rank was out of memory.
+func (r *RankBuilder) Failed() bool { return r.Len() > 0 && r.list[r.Worst()].Summary.OOMs > 0 }
+
+// Ranks is what the page shows of all ranks. Opened are the ranks whose reports the page has, in
+// their order.
+func (r *RankBuilder) Ranks(opened []int) *Ranks {
 	r.number()
+	for i := range r.list {
+		r.list[i].Report = slices.Index(opened, i)
+	}
 	order := make([]int, len(r.list)) // by number, then name
 	for i := range order {
 		order[i] = i

@@ -78,10 +78,10 @@ func (h *History) pool(dev spec.Device, id spec.PoolID) *poolHistory {
 	return &h.pools[i]
 }
 
-// routedTo is the pool that serves a request: that of the latest routing that accepts
-// it.
+// routedTo is the pool that serves a request.
 func (h *History) routedTo(g *Allocation) spec.PoolID {
-	for i := len(h.routings) - 1; i >= 0; i-- {
+	served := spec.DefaultPool
+	for i := range h.routings {
 		r := &h.routings[i]
 		var accepts bool
 		switch r.by {
@@ -92,11 +92,14 @@ func (h *History) routedTo(g *Allocation) spec.PoolID {
 		case trace.ByCapture:
 			accepts = r.capture == h.order.capture(spec.DeviceStream{Device: g.Device, Stream: g.Stream})
 		}
-		if accepts && r.device == g.Device {
-			return r.id
+		if !accepts || r.device != g.Device {
+			continue
+		}
+		if served = r.id; h.FirstRoutingWins {
+			break
 		}
 	}
-	return spec.DefaultPool
+	return served
 }
 
 // rememberCaptured remembers memory that was allocated in a capture.

@@ -33,6 +33,10 @@ type History struct {
 	live    []allocation // by address
 	retired []retirement // freed memory that work may still use, oldest first
 
+	// FirstRoutingWins: of several routings that accept a request the one begun first serves it, as
+	// in some releases (upstream.Rules). Otherwise the one begun last.
+	FirstRoutingWins bool
+
 	pools       []poolHistory      // in use, in the order in which they were made
 	routings    []poolRouting      // oldest first
 	checkpoints map[int]checkpoint // by number

@@ -158,6 +158,8 @@ func (s *historyTranscript) step(t *testing.T, d *datadriven.TestData, p storySt
 		s.snapshot.Segments = append(s.snapshot.Segments, spec.Segment{
 			Pool: spec.PoolID{User: p.args["pool"]}, Address: p.at(), TotalSize: p.args["bytes"],
 		})
+	case "first-routing-wins":
+		h.FirstRoutingWins = true
 	case "no-segments":
 		s.snapshot.Segments = nil
 	default:

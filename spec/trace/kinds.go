@@ -18,7 +18,7 @@ import (
 //
 //	spec/trace/op.go                  a field of Op, if no other kind has the field
 //	spec/invariant/observe_trace.go   what it does to a history
-//	tools/replay                      how it is performed, and the ability it needs
+//	replay                      how it is performed, and the ability it needs
 //	conformance                       how programs use it, and how often (kinds_*.go)
 //	snapshot/history/from_trace.go    what is made of it, if it is asked of the allocator
 //	spec/trace/README.md              its row

@@ -49,3 +49,13 @@ func TestEveryKind(t *testing.T) {
 		}
 	}
 }
+
+// TestUnknownKinds: what is no kind has no target and no effect.
+func TestUnknownKinds(t *testing.T) {
+	if k := OpKind("none"); k.Target() != targetUnset || k.Memory() != memoryUnset {
+		t.Errorf("target %v, effect %v", k.Target(), k.Memory())
+	}
+	if OpMalloc.Memory() != MemoryAllocates {
+		t.Error("malloc does not allocate")
+	}
+}

@@ -34,3 +34,17 @@ func TestCommonTextsAreSpread(t *testing.T) {
 		}
 	}
 }
+
+// TestEveryShortText: all texts of two bytes are found, whatever bucket they are in.
+func TestEveryShortText(t *testing.T) {
+	var w wordSet
+	for a := range 256 {
+		for b := range 256 {
+			text := string([]byte{byte(a), byte(b)})
+			w.add(text)
+			if got := w.text([]byte(text)); got != text {
+				t.Fatalf("%q is read as %q", text, got)
+			}
+		}
+	}
+}

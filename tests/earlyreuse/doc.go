@@ -1,9 +1,9 @@
-// Package watch lets the fake GPU see what an allocator allocates and frees, so that the
+// Package earlyreuse lets the fake GPU see what an allocator allocates and frees, so that the
 // device, and not the allocator itself, finds memory that is reused too early:
 //
 //	gpu := fakegpu.New(fakegpu.Config{})
 //	a, err := alloc.New(gpu, alloc.Options{})
-//	watched := watch.New(a, gpu)
+//	watched := earlyreuse.New(a, gpu)
 //	... // a program that uses watched, and launches work on gpu
 //	for _, h := range gpu.Hazards() {
 //		t.Error(h)

@@ -38,6 +38,9 @@ func TestFakeLibraries(t *testing.T) {
 		t.Skip("these are the libraries")
 	}
 	again := exec.Command(os.Args[0], "-test.v", "-test.skip", "^TestFakeLibraries$")
+	if testing.Short() {
+		again.Args = append(again.Args, "-test.run", "^(TestContract|TestGoroutines)$")
+	}
 	again.Env = append(os.Environ(), librariesVariable+"="+buildLibraries(t), "GAUGEBLOCK_CUDA_DEVICES=3",
 		"GAUGEBLOCK_CUDA_MEMORY=16GiB", "GAUGEBLOCK_CUDA_HAZARDS=off",
 		"GAUGEBLOCK_CUDA_MACHINE="+filepath.Join(t.TempDir(), "machine"))

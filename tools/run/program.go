@@ -3,6 +3,7 @@ package run
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -25,6 +26,9 @@ type Options struct {
 	// NoValues: integers and booleans have no values. NoCuDNN: NVIDIA's cuDNN in the user's wheel
 	// is not asked for workspaces.
 	NoValues, NoCuDNN bool
+	// Output, if given, gets what the program prints, which otherwise goes where this process's goes;
+	// the program then has no input.
+	Output io.Writer
 	// Say hears what the user should know before the program starts. Progress, if given, hears
 	// how far the program is, now and then.
 	Say      func(string)
@@ -57,6 +61,9 @@ func Run(o Options, folder string) (*Result, error) {
 	c := exec.Command(o.Command[0], o.Command[1:]...)
 	c.Env = o.environment(folder, site, libraries)
 	c.Stdin, c.Stdout, c.Stderr = os.Stdin, os.Stdout, os.Stderr
+	if o.Output != nil {
+		c.Stdin, c.Stdout, c.Stderr = nil, o.Output, o.Output
+	}
 	started := time.Now()
 	interrupted, err := o.wait(c, folder)
 	if err != nil {

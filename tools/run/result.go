@@ -1,5 +1,7 @@
 package run
 
+import "slices"
+
 // Result is what the program did.
 type Result struct {
 	GPU         string   `json:"gpu"`
@@ -39,6 +41,11 @@ func (r *Result) Failure() (failed *OutOfMemory, ended bool) {
 		}
 	}
 	return nil, false
+}
+
+// Raised reports whether a process ended with an exception that nobody caught.
+func (r *Result) Raised() bool {
+	return slices.ContainsFunc(r.Processes, func(a Answer) bool { return a.Uncaught != "" })
 }
 
 func (a *Answer) endedByOutOfMemory() bool {

@@ -73,11 +73,11 @@ func drawn(t *testing.T, name string, seed uint64, length int) (trace.Header, []
 	source, h := area.NewSource(conformance.Seeded(seed), seed, new(Conditions).header)
 	pair, err := NewPair(h, 1)
 	must(t, err)
-	careful := newCare(h, seed)
+	avoider := newAvoider(h, seed)
 	var ops []trace.Op
 	for len(ops) < length {
 		op := source.Next()
-		if careful.avoids(&op) {
+		if avoider.avoids(&op) {
 			continue
 		}
 		did, difference := pair.Step(&op)
@@ -86,7 +86,7 @@ func drawn(t *testing.T, name string, seed uint64, length int) (trace.Header, []
 		}
 		pair.record(&op)
 		ops = append(ops, op)
-		careful.did(&op, did)
+		avoider.did(&op, did)
 		source.Did(&op, did)
 	}
 	return h, ops

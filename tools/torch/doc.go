@@ -4,10 +4,10 @@
 //	pytorch.go    where PyTorch is, and its allocator as a replay.Factory
 //	pair.go       the two, and what is compared after an operation
 //	program.go    programs: made up at random, or known
-//	care.go       what most programs keep away from
+//	avoided.go    what most programs keep away from
 //	hazards.go    what PyTorch's device says of work on memory that is used otherwise
 //	rows.go       the deviations as rules that recognise a difference
-//	moment.go     what a rule is told: how things stood before the difference
+//	mismatch.go   what a rule is told: the difference, and the state before it
 //	worker.go     programs are performed by processes that may crash
 //	minimise.go   the shortest program that still differs
 //	cplusplus.go  the same program in C++

@@ -6,9 +6,9 @@ import (
 
 	"gaugeblock/fakegpu"
 	"gaugeblock/internal/refinement"
+	"gaugeblock/replay"
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
-	"gaugeblock/tools/replay"
 	"gaugeblock/tools/torch/edges"
 )
 
@@ -19,21 +19,16 @@ import (
 // nil: what the header says.
 func (o *Outcome) hardware() (replay.Hardware, *routedCaptures) {
 	if scale := edges.Find(o.Scale); scale != nil {
-		return scale.NewDevice().Hardware, newRoutedCaptures()
+		return scale.NewDevice().Hardware, &routedCaptures{}
 	}
 	return nil, nil
 }
 
-// routedCaptures is a device that says of streams whose requests are routed to a pool that they
-// are being captured, as the specification has it. The reference asks; PyTorch never does.
+// routedCaptures is the device of the reference, which asks whether a stream is captured. PyTorch
+// never does.
 type routedCaptures struct {
-	*fakegpu.GPU
-	routed map[spec.PoolID]spec.Stream
-	calls  *refinement.Calls // mallocs that wait around their driver calls; nil: they do not
-}
-
-func newRoutedCaptures() *routedCaptures {
-	return &routedCaptures{routed: map[spec.PoolID]spec.Stream{}}
+	refinement.RoutedGPU
+	calls *refinement.Calls // mallocs that wait around their driver calls; nil: they do not
 }
 
 // around is a replay.Around.
@@ -45,20 +40,6 @@ func (r *routedCaptures) around(g *fakegpu.GPU) replay.Device {
 	return r
 }
 
-// CaptureStatus implements spec.Driver.
-func (r *routedCaptures) CaptureStatus(dev spec.Device, s spec.Stream) (spec.CaptureInfo, error) {
-	info, err := r.GPU.CaptureStatus(dev, s)
-	if err != nil {
-		return info, err
-	}
-	for id, stream := range r.routed {
-		if stream == s {
-			return spec.CaptureInfo{Status: spec.CaptureActive, ID: spec.CaptureID(id.Capture)}, nil
-		}
-	}
-	return info, nil
-}
-
 // follow hears of an operation that the reference has performed.
 func (r *routedCaptures) follow(op *trace.Op, out *replay.Performed, h *trace.Header) {
 	if r == nil || out.Err != nil {
@@ -66,9 +47,9 @@ func (r *routedCaptures) follow(op *trace.Op, out *replay.Performed, h *trace.He
 	}
 	switch op.Kind {
 	case trace.OpPoolBegin:
-		r.routed[op.Pool] = h.Streams[op.Stream]
+		r.Begin(op.Pool, h.Streams[op.Stream])
 	case trace.OpPoolEnd:
-		delete(r.routed, op.Pool)
+		r.End(op.Pool)
 	}
 }
 
@@ -76,7 +57,7 @@ func (r *routedCaptures) follow(op *trace.Op, out *replay.Performed, h *trace.He
 func (j *job) follow(at *place) (r reply) {
 	scale := edges.Find(j.Scale)
 	ours, device := scale.NewDevice(), scale.NewDevice()
-	captures, end := newRoutedCaptures(), func() {}
+	captures, end := &routedCaptures{}, func() {}
 	var pair *Pair
 	var err error
 	if scale.TwoStep {

@@ -5,9 +5,9 @@ import (
 
 	"gaugeblock/conformance"
 	"gaugeblock/fakegpu"
+	"gaugeblock/replay"
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
-	"gaugeblock/tools/replay"
 )
 
 // Programs give work to streams, and the fake device that PyTorch's allocator runs on watches
@@ -29,7 +29,7 @@ func newProgram(area *conformance.Area, h trace.Header) *conformance.Program {
 }
 
 // Watch makes PyTorch's device look for hazards in what the program does.
-func (p *Pair) Watch(program *conformance.Program) { p.lives = program.Lives(p.pytorch.GPU()) }
+func (p *Pair) Watch(program *conformance.Program) { p.lifetimes = program.Lifetimes(p.pytorch.GPU()) }
 
 // hazard is the first on PyTorch's device.
 func (p *Pair) hazard() *fakegpu.Hazard { return firstHazard(p.pytorch.GPU()) }
@@ -42,16 +42,16 @@ func firstHazard(g *fakegpu.GPU) *fakegpu.Hazard {
 }
 
 // watched performs an operation and lets the device know of lifetimes.
-func watched(player *replay.Player, lives *conformance.Lives, op *trace.Op, out *replay.Performed) {
-	if lives == nil {
+func watched(player *replay.Player, lifetimes *conformance.Lifetimes, op *trace.Op, out *replay.Performed) {
+	if lifetimes == nil {
 		*out = player.Perform(op)
 		return
 	}
-	undo := lives.Before(op)
+	undo := lifetimes.Before(op)
 	if *out = player.Perform(op); out.Err != nil {
 		undo()
 	}
-	lives.After(op, out)
+	lifetimes.After(op, out)
 }
 
 // Rows of hazards; both have that of the first three.
@@ -65,12 +65,12 @@ const (
 
 // hazardRules are tried in this order for a hazard.
 var hazardRules = []rule{
-	{rowJoinsCapture, func(m *moment) bool { return m.forgot(rowJoinsCapture) }},
-	{rowUsedBefore, func(m *moment) bool { return m.forgot(rowUsedBefore) }},
-	{rowNotCaptured, func(m *moment) bool { return m.forgot(rowNotCaptured) }},
-	{"expandable/unmap-current-device", (*moment).unmappedElsewhere},
-	{rowHandleAlone, (*moment).droppedDefault},
-	{rowRemembered, (*moment).droppedUse},
+	{rowJoinsCapture, func(m *mismatch) bool { return m.forgot(rowJoinsCapture) }},
+	{rowUsedBefore, func(m *mismatch) bool { return m.forgot(rowUsedBefore) }},
+	{rowNotCaptured, func(m *mismatch) bool { return m.forgot(rowNotCaptured) }},
+	{"expandable/unmap-current-device", (*mismatch).unmappedElsewhere},
+	{rowHandleAlone, (*mismatch).droppedDefault},
+	{rowRemembered, (*mismatch).droppedUse},
 }
 
 // use is a stream that was recorded for memory.
@@ -93,7 +93,7 @@ type forgottenUse struct {
 }
 
 // uses records what the operation, which the reference has performed, says about uses.
-func (m *moment) uses(op *trace.Op, g *fakegpu.GPU) {
+func (m *mismatch) uses(op *trace.Op, g *fakegpu.GPU) {
 	f := &m.facts
 	on := spec.DeviceStream{Device: op.Device, Stream: m.Header.Streams[op.Stream]}
 	switch op.Kind {
@@ -113,7 +113,7 @@ func (m *moment) uses(op *trace.Op, g *fakegpu.GPU) {
 }
 
 // forgets is the row by which a use of memory that is freed now is not waited for; "" if it is.
-func (m *moment) forgets(g *fakegpu.GPU, u use, all []use) string {
+func (m *mismatch) forgets(g *fakegpu.GPU, u use, all []use) string {
 	again := slices.ContainsFunc(all, func(o use) bool { return o.on == u.on && o.routed != u.routed })
 	switch {
 	case len(m.facts.begun) == 0:
@@ -135,7 +135,7 @@ func capturing(g *fakegpu.GPU, on spec.DeviceStream) bool {
 
 // forgot reports whether both devices have the hazard, and its earlier access is by a use
 // that was forgotten as the row says.
-func (m *moment) forgot(row string) bool {
+func (m *mismatch) forgot(row string) bool {
 	first := m.Difference.hazard.First
 	return first != nil && m.same != nil && m.same.Kind == m.Difference.hazard.Kind &&
 		slices.ContainsFunc(m.facts.forgotten, func(f forgottenUse) bool {
@@ -145,7 +145,7 @@ func (m *moment) forgot(row string) bool {
 
 // droppedUse: PyTorch has not waited for a stream that was recorded for the memory, since one
 // was remembered for the block's address in the heap.
-func (m *moment) droppedUse() bool {
+func (m *mismatch) droppedUse() bool {
 	first := m.Difference.hazard.First
 	if m.same != nil || first == nil || !m.facts.remembered {
 		return false
@@ -156,7 +156,7 @@ func (m *moment) droppedUse() bool {
 // droppedDefault: the earlier access is by the default stream of another device than that of the
 // memory, which was allocated on a default stream as well. The use was recorded, and PyTorch has
 // dropped it.
-func (m *moment) droppedDefault() bool {
+func (m *mismatch) droppedDefault() bool {
 	first := m.Difference.hazard.First
 	return m.same == nil && first != nil && first.Stream == 0 && first.Lifetime.Stream == 0 && first.Device != first.Lifetime.Device &&
 		slices.Contains(m.facts.waitedFor, freedUse{first.Lifetime.Range.Ptr, spec.DeviceStream{Device: first.Device}})
@@ -164,7 +164,7 @@ func (m *moment) droppedDefault() bool {
 
 // unmappedElsewhere: the memory was unmapped, and PyTorch has waited for another device's
 // default stream.
-func (m *moment) unmappedElsewhere() bool {
+func (m *mismatch) unmappedElsewhere() bool {
 	h := m.Difference.hazard
 	current := m.facts.current
 	if m.op.Kind == trace.OpMalloc {

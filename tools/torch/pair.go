@@ -9,10 +9,10 @@ import (
 
 	"gaugeblock/conformance"
 	"gaugeblock/fakegpu"
+	"gaugeblock/replay"
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
 	"gaugeblock/tools/reference"
-	"gaugeblock/tools/replay"
 	binary "gaugeblock/tools/torch/binary"
 )
 
@@ -32,7 +32,7 @@ type Pair struct {
 	Listed map[string]int
 	stale  bool // what was last requested of a block that is free may differ
 
-	lives *conformance.Lives // of the memory on PyTorch's device; nil: no hazards are looked for
+	lifetimes *conformance.Lifetimes // of the memory on PyTorch's device; nil: no hazards are looked for
 
 	answered, did replay.Performed // what the reference and PyTorch's allocator did in the latest operation
 
@@ -101,7 +101,7 @@ func newPairOf(h trace.Header, every int, factory replay.Factory, our replay.Har
 func (p *Pair) Step(op *trace.Op) (*replay.Performed, *Difference) {
 	p.steps++
 	p.answered = p.reference.Perform(op)
-	watched(p.pytorch, p.lives, op, &p.did)
+	watched(p.pytorch, p.lifetimes, op, &p.did)
 	what, our, their := p.compare(op, &p.answered, &p.did)
 	var hazard *fakegpu.Hazard
 	if what == "" {

@@ -2,9 +2,9 @@ package torch
 
 import (
 	"gaugeblock/conformance"
+	"gaugeblock/replay"
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
-	"gaugeblock/tools/replay"
 )
 
 // hash is what PyTorch's tables go by: that of a stream of a CUDA device, times the factor
@@ -82,25 +82,25 @@ type Outcome struct {
 type maker struct {
 	source   *conformance.Source
 	header   *trace.Header
-	careful  *care
-	wanderer *wanderer
+	avoider  *avoider
+	switcher *streamSwitcher
 }
 
 func newMaker(source *conformance.Source, h trace.Header, seed uint64) *maker {
-	return &maker{source, &h, newCare(h, seed), newWanderer(&h, seed)}
+	return &maker{source, &h, newAvoider(h, seed), newStreamSwitcher(&h, seed)}
 }
 
 // make makes up an operation; false if it is left out.
 func (m *maker) make(op *trace.Op) bool {
 	m.source.Make(op)
 	fit(op, m.header)
-	m.wanderer.wander(op)
-	return !m.careful.avoids(op)
+	m.switcher.switchCurrent(op)
+	return !m.avoider.avoids(op)
 }
 
 // did records what came of it.
 func (m *maker) did(op *trace.Op, out *replay.Performed) {
-	m.careful.did(op, out)
+	m.avoider.did(op, out)
 	m.source.Did(op, out)
 }
 

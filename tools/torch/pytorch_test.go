@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"gaugeblock/internal/checkout"
-	"gaugeblock/tools/replay"
+	"gaugeblock/replay"
 	binary "gaugeblock/tools/torch/binary"
 )
 

@@ -74,22 +74,22 @@ func fit(op *trace.Op, h *trace.Header) {
 	}
 }
 
-// A wanderer makes other streams current than a program has by itself, in one program of two.
-type wanderer struct {
+// A streamSwitcher makes other streams current than a program has by itself, in one program of two.
+type streamSwitcher struct {
 	header *trace.Header
 	random *rand.Rand // nil: in this program it does not
 }
 
-func newWanderer(h *trace.Header, seed uint64) *wanderer {
-	w := &wanderer{header: h}
+func newStreamSwitcher(h *trace.Header, seed uint64) *streamSwitcher {
+	w := &streamSwitcher{header: h}
 	if seed/16%2 == 1 {
 		w.random = rand.New(rand.NewPCG(seed, 0))
 	}
 	return w
 }
 
-// wander lets an operation be called with any stream of its device current.
-func (w *wanderer) wander(op *trace.Op) {
+// switchCurrent lets an operation be called with any stream of its device current.
+func (w *streamSwitcher) switchCurrent(op *trace.Op) {
 	if w.random == nil || op.Kind == trace.OpMalloc || op.Kind.Target() != trace.TargetAllocator || w.random.IntN(3) > 0 {
 		return
 	}

@@ -5,14 +5,14 @@ import (
 	"slices"
 	"strings"
 
+	"gaugeblock/replay"
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
-	"gaugeblock/tools/replay"
 	"gaugeblock/tools/torch/edges"
 	"gaugeblock/upstream"
 )
 
-// The deviations (upstream.Deviations) as rules. A rule is given the moment of the first
+// The deviations (upstream.Deviations) as rules. A rule is given the mismatch of the first
 // difference of a program, and says whether its row, a deviation by its ID, explains it.
 
 // The rows that do not end a program.
@@ -33,67 +33,69 @@ const rowUnasked = "failures/unmap-unasked"
 // A rule is a row with what recognises it.
 type rule struct {
 	row   string
-	holds func(m *moment) bool
+	holds func(m *mismatch) bool
 }
 
 // rules are tried in this order.
 var rules = []rule{
-	{"pools/freeable-searched", func(m *moment) bool {
+	{"pools/freeable-searched", func(m *mismatch) bool {
 		return m.facts.useOnOOM && m.op.Kind == trace.OpMalloc && (m.says("already recording to mempool_id") || m.says("use_count > 0"))
 	}},
-	{"failures/event-query", func(m *moment) bool { return m.facts.queryFailed }},
-	{"order/private-pools", (*moment).otherPool},
-	{"captures/malloc-fails", func(m *moment) bool {
+	{"captures/eager-use", func(m *mismatch) bool { return m.facts.eagerUse }},
+	{"captures/events-queried", func(m *mismatch) bool { return m.strict && m.cudaError(907) && m.op.Kind == trace.OpMalloc }},
+	{"failures/event-query", func(m *mismatch) bool { return m.facts.queryFailed }},
+	{"order/private-pools", (*mismatch).otherPool},
+	{"captures/malloc-fails", func(m *mismatch) bool {
 		return m.strict && m.cudaError(900) && m.op.Kind == trace.OpMalloc && !m.captured && !m.freesMemory()
 	}},
-	{"captures/memory-freed", func(m *moment) bool {
+	{"captures/memory-freed", func(m *mismatch) bool {
 		return m.strict && m.cudaError(900)
 	}},
-	{"captures/unmap-synchronizes", func(m *moment) bool {
+	{"captures/unmap-synchronizes", func(m *mismatch) bool {
 		expandable := func(s spec.Segment) bool { return s.Expandable }
 		return m.facts.captures > 0 && m.cudaError(900) && slices.ContainsFunc(m.before.Segments, expandable)
 	}},
-	{"captures/unmap-synchronizes", (*moment).unmappedInCapture},
-	{rowUnasked, (*moment).unasked},
-	{"captures/reuse-unrouted", func(m *moment) bool {
+	{"captures/unmap-synchronizes", (*mismatch).unmappedInCapture},
+	{rowUnasked, (*mismatch).unasked},
+	{"captures/reuse-unrouted", func(m *mismatch) bool {
 		return m.config.GraphCaptureRecordStreamReuse && m.facts.captures > 0 &&
 			(m.says("Could not find memory pool id for capture") || m.says("should not be capturing when the capture is ended"))
 	}},
-	{"captures/reuse-unrouted", func(m *moment) bool { // in 2.9 while requests are routed, too
+	{"captures/reuse-unrouted", func(m *mismatch) bool { // in 2.9 while requests are routed, too
 		return m.config.GraphCaptureRecordStreamReuse && m.Header.Release == "2.9" && m.says("Invalid stream capture status")
 	}},
-	{"captures/reuse-free-lost", func(m *moment) bool {
+	{"captures/reuse-free-lost", func(m *mismatch) bool {
 		return m.config.GraphCaptureRecordStreamReuse && m.op.Kind == trace.OpFree && m.says("INTERNAL ASSERT FAILED")
 	}},
-	{"checkpoints/used-block", func(m *moment) bool {
+	{"checkpoints/used-block", func(m *mismatch) bool {
 		return m.op.Kind == trace.OpRestore && m.refused("streams may still use") && m.Difference.theirs.Err == nil
 	}},
-	{"checkpoints/tested-late", func(m *moment) bool {
+	{"checkpoints/tested-late", func(m *mismatch) bool {
 		return m.op.Kind == trace.OpRestore && m.Difference.ours.Err != nil && m.Difference.theirs.Err != nil
 	}},
-	{rowMappedRange, func(m *moment) bool {
+	{rowMappedRange, func(m *mismatch) bool {
 		return m.op.Kind == trace.OpRestore && m.Difference.ours.Err == nil && m.says("Invalid expandable segment structure") &&
 			m.filled[devicePool{m.op.Device, m.op.Pool}]
 	}},
-	{"checkpoints/other-segment", func(m *moment) bool {
+	{"checkpoints/other-segment", func(m *mismatch) bool {
 		return m.op.Kind == trace.OpRestore && m.Difference.theirs.Err == nil &&
 			(m.refused("is of another stream than at the checkpoint") || m.refused("is another one than at the checkpoint"))
 	}},
-	{rowHandleAlone, (*moment).defaultStreams},
-	{"expandable/unmap-current-device", func(m *moment) bool { return m.facts.strayed && m.completes() }},
-	{rowRemembered, (*moment).rememberedUse},
-	{rowErased, (*moment).forgottenPool},
-	{rowLostRange, func(m *moment) bool {
+	{rowHandleAlone, (*mismatch).defaultStreams},
+	{"expandable/unmap-current-device", func(m *mismatch) bool { return m.facts.strayed && m.completes() }},
+	{rowRemembered, (*mismatch).rememberedUse},
+	{rowErased, (*mismatch).forgottenPool},
+	{rowLostRange, func(m *mismatch) bool {
 		return m.Difference.lostRanges && m.Difference.What == "address" && m.op.Kind == trace.OpMalloc && len(m.facts.released) > 0
 	}},
-	{"misuse/unknown-pool-marked", (*moment).keptMark},
-	{"order/deferred-frees", (*moment).otherObject},
-	{"oversize/part-freed", (*moment).oversizePart},
-	{"oversize/captured-pool", (*moment).oversizeCaptured},
+	{"misuse/unknown-pool-marked", (*mismatch).keptMark},
+	{"order/deferred-frees", (*mismatch).otherObject},
+	{"oversize/part-freed", (*mismatch).oversizePart},
+	{"oversize/captured-pool", (*mismatch).oversizeCaptured},
 }
 
 // otherObject: the order of frees has decided which Block object survives, and so a tie.
-func (m *moment) otherObject() bool {
+func (m *mismatch) otherObject() bool {
 	if rulesOf(&m.Header).Ties != upstream.TiesByBlock || m.op.Kind != trace.OpMalloc || m.Difference.What != "address" {
 		return false
 	}
@@ -102,7 +104,7 @@ func (m *moment) otherObject() bool {
 
 // freesMemory reports whether PyTorch has freed memory of the driver in the operation, or tried to:
 // it traces that before.
-func (m *moment) freesMemory() bool {
+func (m *mismatch) freesMemory() bool {
 	return slices.ContainsFunc(m.Difference.theirs.Entries, func(e spec.TraceEntry) bool {
 		return e.Action == spec.ActionSegmentFree || e.Action == spec.ActionSegmentUnmap
 	})
@@ -122,7 +124,7 @@ var faultRows = map[string]string{
 
 // faultRow is the row of the driver call that was made to fail in the operation, which both say; ""
 // if none was.
-func (m *moment) faultRow() string {
+func (m *mismatch) faultRow() string {
 	if n := len(m.Ops); n > 1 && m.Ops[n-2].Kind == trace.OpFault && (m.cudaError(999) || saysDriver(m.Difference.theirs.Err) || m.Difference.What == "crash") {
 		return faultRows[m.Ops[n-2].Fault.Call]
 	}
@@ -131,7 +133,7 @@ func (m *moment) faultRow() string {
 
 // unmappedInCapture: in a walk through the specification's states (edges.go) a routed stream is one
 // that is captured, which PyTorch's device does not know; so PyTorch has unmapped its pages.
-func (m *moment) unmappedInCapture() bool {
+func (m *mismatch) unmappedInCapture() bool {
 	unmaps := func(e spec.TraceEntry) bool { return e.Action == spec.ActionSegmentUnmap }
 	d := m.Difference
 	return m.Scale != "" && len(m.facts.begun) > 0 && d.What == "trace entry" &&
@@ -139,7 +141,7 @@ func (m *moment) unmappedInCapture() bool {
 }
 
 // unasked: the driver was to fail to say whether a stream is captured, and PyTorch has not asked.
-func (m *moment) unasked() bool {
+func (m *mismatch) unasked() bool {
 	n := len(m.Ops)
 	asked := n > 1 && m.Ops[n-2].Kind == trace.OpFault && m.Ops[n-2].Fault.Call == "CaptureStatus"
 	expandable := func(s spec.Segment) bool { return s.Expandable }
@@ -148,7 +150,7 @@ func (m *moment) unasked() bool {
 
 // keptMark: PyTorch has created a pool anew, since its mark was kept when it was erased: it has no
 // uses, so that PyTorch refuses to create it.
-func (m *moment) keptMark() bool {
+func (m *mismatch) keptMark() bool {
 	if !m.facts.released[m.op.Pool] || !m.facts.overflows[m.op.Pool] {
 		return false
 	}
@@ -162,25 +164,25 @@ func (m *moment) keptMark() bool {
 }
 
 // says reports whether PyTorch's error does.
-func (m *moment) says(text string) bool {
+func (m *mismatch) says(text string) bool {
 	err := m.Difference.theirs.Err
 	return err != nil && strings.Contains(err.Error(), text)
 }
 
 // refused reports whether the reference's error says so.
-func (m *moment) refused(text string) bool {
+func (m *mismatch) refused(text string) bool {
 	err := m.Difference.ours.Err
 	return err != nil && strings.Contains(err.Error(), text)
 }
 
-func (m *moment) cudaError(code int) bool {
+func (m *mismatch) cudaError(code int) bool {
 	var driver *spec.DriverError
 	return errors.As(m.Difference.theirs.Err, &driver) && driver.Code == code
 }
 
 // completes reports whether frees were completed in the operation, by either: that is how it
 // shows that a stream has got further on one device than on the other.
-func (m *moment) completes() bool {
+func (m *mismatch) completes() bool {
 	completed := func(e spec.TraceEntry) bool { return e.Action == spec.ActionFreeCompleted }
 	d := m.Difference
 	return slices.ContainsFunc(d.ours.Entries, completed) || slices.ContainsFunc(d.theirs.Entries, completed)
@@ -188,7 +190,7 @@ func (m *moment) completes() bool {
 
 // defaultStreams: PyTorch has dropped the use of another device's default stream, and so
 // does not wait for it when the memory is freed; the reference does, or still did before.
-func (m *moment) defaultStreams() bool {
+func (m *mismatch) defaultStreams() bool {
 	if m.op.Kind == trace.OpFree && m.facts.default2[m.op.ID] {
 		return true
 	}
@@ -196,7 +198,7 @@ func (m *moment) defaultStreams() bool {
 }
 
 // pending reports whether the block that an address is in was freed and still used.
-func (m *moment) pending(at spec.Ptr) bool {
+func (m *mismatch) pending(at spec.Ptr) bool {
 	return slices.ContainsFunc(m.before.Segments, func(s spec.Segment) bool {
 		return slices.ContainsFunc(s.Blocks, func(b spec.Block) bool {
 			return b.Address <= at && at < b.Address+spec.Ptr(b.Size) && b.State == spec.ActivePendingFree
@@ -206,7 +208,7 @@ func (m *moment) pending(at spec.Ptr) bool {
 
 // otherPool: PyTorch has served a request of the default pool from another of several pools
 // that are marked use_on_oom, or emptied pools in another order.
-func (m *moment) otherPool() bool {
+func (m *mismatch) otherPool() bool {
 	if m.Difference.What == "trace entry" {
 		return m.poolsReordered()
 	}
@@ -227,7 +229,7 @@ func (m *moment) otherPool() bool {
 
 // poolsReordered: the two have done the same, and two pools that were given up lie in one
 // place of a table of four, the smallest.
-func (m *moment) poolsReordered() bool {
+func (m *mismatch) poolsReordered() bool {
 	ours, theirs := slices.Clone(m.Difference.ours.Entries), slices.Clone(m.Difference.theirs.Entries)
 	slices.SortFunc(ours, replay.CompareEntries)
 	slices.SortFunc(theirs, replay.CompareEntries)
@@ -256,7 +258,7 @@ func poolHash(id spec.PoolID) uint64 {
 
 // rememberedUse: PyTorch has allocated, or completed the free of, memory that the reference
 // still waits for, or has waited for before.
-func (m *moment) rememberedUse() bool {
+func (m *mismatch) rememberedUse() bool {
 	if !m.facts.remembered {
 		return false
 	}
@@ -273,16 +275,16 @@ func (m *moment) rememberedUse() bool {
 }
 
 // forgottenPool: PyTorch has given up a pool some of whose expandable memory is active.
-func (m *moment) forgottenPool() bool {
+func (m *mismatch) forgottenPool() bool {
 	if m.says("cudaMalloc_count > 0") {
 		return true
 	}
 	if m.Difference.What == "crash" || m.Difference.What == "hang" {
-		return m.facts.outlived.ends(m)
+		return m.facts.erased.ends(m)
 	}
 	erased := func(id spec.PoolID) bool {
 		return slices.ContainsFunc(m.before.Segments, func(s spec.Segment) bool {
-			return s.Expandable && s.Pool == id && (m.facts.outlived.has(s.Address) || s.ActiveSize > 0 && m.unmapsOf(id))
+			return s.Expandable && s.Pool == id && (m.facts.erased.has(s.Address) || s.ActiveSize > 0 && m.unmapsOf(id))
 		})
 	}
 	return slices.ContainsFunc(m.Ops, func(op trace.Op) bool {
@@ -292,7 +294,7 @@ func (m *moment) forgottenPool() bool {
 
 // unmapsOf reports whether pages of a pool were unmapped in the operation, by either: its count
 // falls.
-func (m *moment) unmapsOf(id spec.PoolID) bool {
+func (m *mismatch) unmapsOf(id spec.PoolID) bool {
 	unmaps := func(e spec.TraceEntry) bool {
 		return e.Action == spec.ActionSegmentUnmap && slices.ContainsFunc(m.before.Segments, func(s spec.Segment) bool {
 			return s.Pool == id && s.Address <= e.Addr && e.Addr < s.Address+spec.Ptr(s.TotalSize)
@@ -302,7 +304,7 @@ func (m *moment) unmapsOf(id spec.PoolID) bool {
 }
 
 // oversizePart: PyTorch has given a part of a segment to cudaFree, or tried to.
-func (m *moment) oversizePart() bool {
+func (m *mismatch) oversizePart() bool {
 	if m.op.Kind != trace.OpMalloc || m.config.MaxSplitSize == spec.Unlimited || !m.oversizeSplit() {
 		return false
 	}
@@ -319,7 +321,7 @@ func (m *moment) oversizePart() bool {
 
 // oversizeSplit reports whether there is memory that is free, or becomes so in the operation,
 // that is oversize, and only a part of its segment.
-func (m *moment) oversizeSplit() bool {
+func (m *mismatch) oversizeSplit() bool {
 	return slices.ContainsFunc(m.before.Segments, func(s spec.Segment) bool {
 		run := uint64(0)
 		for _, b := range s.Blocks {
@@ -335,14 +337,14 @@ func (m *moment) oversizeSplit() bool {
 	})
 }
 
-func (m *moment) wholeSegment(at spec.Ptr, size uint64) bool {
+func (m *mismatch) wholeSegment(at spec.Ptr, size uint64) bool {
 	return slices.ContainsFunc(m.before.Segments, func(s spec.Segment) bool {
 		return s.Address == at && s.TotalSize == size && len(s.Blocks) == 1
 	})
 }
 
 // oversizeCaptured: PyTorch has released a segment of a pool that a graph was captured with.
-func (m *moment) oversizeCaptured() bool {
+func (m *mismatch) oversizeCaptured() bool {
 	if m.op.Kind != trace.OpMalloc || m.config.MaxSplitSize == spec.Unlimited {
 		return false
 	}
@@ -359,7 +361,7 @@ func (m *moment) oversizeCaptured() bool {
 // program cannot be performed again, and only the rows of driver calls that fail are known.
 func explain(o *Outcome) (string, error) {
 	if scale := edges.Find(o.Scale); scale != nil && scale.TwoStep {
-		m := moment{Outcome: o, op: &o.Ops[len(o.Ops)-1]}
+		m := mismatch{Outcome: o, op: &o.Ops[len(o.Ops)-1]}
 		if o.Difference.hazard != nil {
 			return "", nil
 		}

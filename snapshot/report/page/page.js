@@ -803,7 +803,7 @@
 
     colorListeners = [];
     drawVerdict();
-    if (page.reports.length > 1 && !page.compared) {
+    if (page.reports.length > 1 && !page.compared && !page.ranks) {
       const devices = element("section", {});
       drawDevices(devices);
       byId("verdict-section").after(devices);
@@ -894,20 +894,35 @@
   const drawRanks = (box) => {
     const r = page.ranks, most = Math.max(1, ...r.list.map((k) => k.summary.peakReserved));
     const name = (k) => (k.number >= 0 ? "rank " + k.number : k.name);
-    const failed = r.list.some((k) => k.summary.ooms > 0), numbered = r.list.some((k) => k.number >= 0);
+    const failed = r.list.some((k) => k.summary.ooms > 0), numbered = r.list.some((k) => k.number >= 0), set = r.list.some((k) => k.summary.settings);
+    const open = (k) => element("button", { type: "button", on: { click: () => { showReport(page.reports[k.report]); byId("report").scrollIntoView(); } } }, "Open");
     box.append(element("h2", {}, "The ranks"), element("p", { class: "advice" }, r.verdict),
-      longTable("Ranks", [["Rank"], ["Peak allocated", "word"], ["Peak reserved", "word"], ["Allocated at the end", "number"], ["Requests", "number"], ["Segments at the end", "number"], ...(failed ? [["Out of memory", "number"]] : []), ...(numbered ? [["File", "code"]] : [])],
+      longTable("Ranks", [["Rank"], ["Peak allocated", "word"], ["Peak reserved", "word"], ["Allocated at the end", "number"], ["Requests", "number"], ["Segments at the end", "number"], ...(failed ? [["Out of memory", "number"]] : []), ...(set ? [["Settings", "code"]] : []), ...(numbered ? [["File", "code"]] : [])],
         r.list.map((k, i) => ({ options: { class: i === r.worst ? "worst" : undefined }, cells: [
-          [element("b", {}, name(k)), i === r.worst && element("span", { class: "tag" }, "worst"), i === r.middle && i !== r.worst && element("span", { class: "tag" }, "in the middle")],
+          [element("b", {}, name(k)), " ", k.report >= 0 && page.reports.length > 1 && open(k), i === r.worst && element("span", { class: "tag" }, "worst"), i === r.middle && i !== r.worst && element("span", { class: "tag" }, "in the middle")],
           [size(k.summary.peakAllocated), meter([k.summary.peakAllocated / most, "var(--allocated)"])],
           [size(k.summary.peakReserved), meter([k.summary.peakReserved / most, "var(--reserved)"])],
           size(k.atEnd), count(k.summary.requests), count(k.segments),
-          ...(failed ? [k.summary.ooms ? element("span", { class: "bad" }, count(k.summary.ooms)) : "no"] : []), ...(numbered ? [soft(k.name)] : [])] })), 64));
+          ...(failed ? [k.summary.ooms ? element("span", { class: "bad" }, count(k.summary.ooms)) : "no"] : []), ...(set ? [k.summary.settings || soft("default")] : []), ...(numbered ? [soft(k.name)] : [])] })), 64));
     if (r.more) box.append(element("p", { class: "help" }, counted(r.more, "more rank is", "more ranks are") + " not listed."));
     if (r.against) {
       box.append(element("h3", {}, "What the worst rank has more than the one in the middle"),
         ...comparedTable(r.against, r.against.a, r.against.b, { onlyMore: true }));
     }
+  };
+
+  const drawIterations = (box) => {
+    const t = page.iterations, most = Math.max(1, ...t.list.map((k) => k.summary.peakReserved));
+    box.append(element("h2", {}, "Over time"), element("p", { class: "advice" }, t.verdict),
+      longTable("Iterations", [["Iteration"], ["Peak allocated", "word"], ["Peak reserved", "word"], ["Allocated at the end", "number"], ["Out of memory", "number"], ["Ranks", "number"], ["The worst"]],
+        t.list.map((k, i) => [[k.name, i === t.shown && element("span", { class: "tag" }, "shown below")],
+          [size(k.summary.peakAllocated), meter([k.summary.peakAllocated / most, "var(--allocated)"])], [size(k.summary.peakReserved), meter([k.summary.peakReserved / most, "var(--reserved)"])],
+          size(k.atEnd), k.summary.ooms ? element("span", { class: "bad" }, count(k.summary.ooms)) : "no", count(k.ranks), k.worst]), 40));
+    if (!t.growth.length) return;
+    box.append(element("h3", {}, "What grows: allocated at the end of each iteration, " + t.rank),
+      longTable("Growth", [["Call site", "code"], ["An iteration", "number"], ["First", "number"], ["Last", "number"], ["Grows"]],
+        t.growth.map((g) => [siteCell(t.stacks, g), signed(Math.round(g.slope)), size(g.atEnd[0]), size(g.atEnd[g.atEnd.length - 1]),
+          g.steady ? element("span", { class: "bad" }, "from each to the next") : soft("not from each to the next, or only two are known")]), 10));
   };
 
   const drawDevices = (box) => {
@@ -922,10 +937,12 @@
   byId("source").textContent = page.source;
   document.title = page.source + ": GPU memory report";
   byId("page-notes").append(...(page.notes || []).map((note) => element("li", {}, note)));
-  const across = byId("across");
-  const draw = page.compared ? drawCompared : page.ranks ? drawRanks : null;
-  if (draw) { across.hidden = false; draw(across); }
-  if (page.ranks) byId("reports").replaceWith(element("h2", {}, "The worst: " + page.reports[page.shown].title));
-  else if (page.reports.length > 1) switcher("reports", page.reports.map((d) => [d, d.title + (d.summary.ooms ? ", out of memory" : "")]), page.reports[page.shown], render);
+  const reports = byId("reports");
+  const above = (draw) => { const box = element("section", {}); reports.before(box); draw(box); };
+  if (page.iterations) above(drawIterations);
+  if (page.compared) above(drawCompared);
+  else if (page.ranks && page.ranks.list.length > 1) above(drawRanks);
+  let showReport = render;
+  if (page.reports.length > 1) showReport = switcher("reports", page.reports.map((d) => [d, d.title + (d.summary.ooms ? ", out of memory" : "")]), page.reports[page.shown], render);
   render(page.reports[page.shown]);
 })();

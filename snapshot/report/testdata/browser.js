@@ -32,7 +32,7 @@ const use = () => {
     check(/^export /.test(page.querySelector("#export code").textContent), "no command for the settings");
   }
   if (/"askLimit":"[^"]/.test(PAGE) && !pick) check(page.getElementById("export").textContent.includes("--limit"), "nobody asks for the limit");
-  const across = page.getElementById("across"), changes = across.querySelectorAll('[aria-label="Call sites"] tbody tr td:nth-child(2)');
+  const across = page.getElementById("main"), changes = across.querySelectorAll('[aria-label="Call sites"] tbody tr td:nth-child(2)');
   if (across.textContent.includes("ran out of memory (") && across.textContent.includes("did not")) check(!across.querySelector(".change:not(.neutral)"), "changes are judged though one of the two ended early");
   if (across.textContent.includes("What the worst rank has more")) check([...changes].every((c) => c.textContent.startsWith("+")), "the worst rank has less of something");
   const box = page.getElementById("timeline"), bounds = box.getBoundingClientRect();

@@ -1,4 +1,4 @@
-package history_test
+package history
 
 import (
 	"bytes"
@@ -14,11 +14,14 @@ import (
 	"gaugeblock/internal/refinement"
 	"gaugeblock/model/bounded"
 	"gaugeblock/model/tlc"
-	"gaugeblock/tests/tla/history"
 	spectla "gaugeblock/tla"
 )
 
-var keep = flag.String("history", "", "a file for the history of the last random program")
+var (
+	keep  = flag.String("keep", "", "a file for the history of the last random program")
+	tools = flag.String("tools", "", "the file tla2tools.jar: TLC follows the history too")
+	given = flag.String("history", "", "the file with the history that TLC follows; without, that of the last random program")
+)
 
 // config is that of tla/MCTraceCore.tla, without the part on traces.
 func config(t rapid.TB) *tlc.Config {
@@ -41,9 +44,9 @@ func module(t rapid.TB) bounded.Module {
 	return check.Module
 }
 
-// record runs a random program on the reference and records its history. The model only
+// record runs a random program on the reference and records its  The model only
 // provides the possible labels.
-func record(t *rapid.T, m bounded.Module) (events []history.Event) {
+func record(t *rapid.T, m bounded.Module) (events []Event) {
 	initial := m.Initial()[0]
 	w, err := refinement.NewSystem(initial, config(t))
 	if err != nil {
@@ -64,7 +67,7 @@ func record(t *rapid.T, m bounded.Module) (events []history.Event) {
 		if state, err = w.Refine(); err != nil {
 			t.Fatal(err)
 		}
-		e, err := history.NewEvent(label, before, state)
+		e, err := NewEvent(label, before, state)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -73,34 +76,39 @@ func record(t *rapid.T, m bounded.Module) (events []history.Event) {
 	return events
 }
 
-// TestHistories: what the reference does is a behaviour of the model. With -history the
-// last program is kept, for TLC.
+// TestHistories: what the reference does is a behaviour of the model. With -keep the
+// history of the last program is kept; with -tools TLC follows it, or that of -history.
 func TestHistories(t *testing.T) {
 	m := module(t)
-	var last []history.Event
+	var last []Event
 	rapid.Check(t, func(t *rapid.T) {
 		last = record(t, m)
-		if err := history.Follow(m, last); err != nil {
+		if err := Follow(m, last); err != nil {
 			t.Fatal(err)
 		}
 		var text bytes.Buffer
-		if err := history.Write(&text, last); err != nil {
+		if err := Write(&text, last); err != nil {
 			t.Fatal(err)
 		}
-		again, err := history.Read(&text, "history")
+		again, err := Read(&text, "history")
 		if d := cmp.Diff(last, again); err != nil || d != "" {
 			t.Fatal(err, d)
 		}
 	})
-	if *keep == "" {
-		return
+	if *keep != "" {
+		var text bytes.Buffer
+		if err := Write(&text, last); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(*keep, text.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
 	}
-	var text bytes.Buffer
-	if err := history.Write(&text, last); err != nil {
-		t.Fatal(err)
+	if *given != "" {
+		last = readFile(t, *given)
 	}
-	if err := os.WriteFile(*keep, text.Bytes(), 0o644); err != nil {
-		t.Fatal(err)
+	if *tools != "" {
+		followWithTLC(t, last)
 	}
 }
 
@@ -118,8 +126,8 @@ const example = `{"action":"Malloc","args":[1,2],"result":0,"reserved":4}
 {"action":"Malloc","args":[2,2],"result":0,"reserved":4}
 `
 
-func read(t *testing.T, text string) []history.Event {
-	events, err := history.Read(strings.NewReader(text), "example")
+func read(t *testing.T, text string) []Event {
+	events, err := Read(strings.NewReader(text), "example")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,7 +137,7 @@ func read(t *testing.T, text string) []history.Event {
 // TestExample: the module in tla/ is what Module makes of the example.
 func TestExample(t *testing.T) {
 	events := read(t, example)
-	if err := history.Follow(module(t), events); err != nil {
+	if err := Follow(module(t), events); err != nil {
 		t.Error(err)
 	}
 	text, err := spectla.Files.ReadFile("TraceData.tla")
@@ -144,7 +152,7 @@ func TestExample(t *testing.T) {
 		}
 		return list
 	}
-	if d := cmp.Diff(lines(text), lines(history.Module(events))); d != "" {
+	if d := cmp.Diff(lines(text), lines(Module(events))); d != "" {
 		t.Error(d)
 	}
 }
@@ -161,7 +169,7 @@ func TestFollow(t *testing.T) {
 		{`"result":2,"reserved":4`, `"result":2,"reserved":2`, "event 2: Malloc(1,2): the result is 2 with 4 reserved"},
 		{`"args":[0],`, `"args":[1],`, "event 4: Free(1) is not possible"},
 	} {
-		err := history.Follow(module(t), read(t, strings.Replace(example, c.old, c.new, 1)))
+		err := Follow(module(t), read(t, strings.Replace(example, c.old, c.new, 1)))
 		if err == nil || !strings.HasPrefix(err.Error(), c.want) {
 			t.Errorf("%s: %v; want %s", c.new, err, c.want)
 		}
@@ -173,7 +181,7 @@ func TestReadErrors(t *testing.T) {
 		{"{", "f:1: "}, {`{"action":"Malloc","args":[1]}`, "f:1: no action"}, {`{"action":"Nothing","args":[]}`, "f:1: no action"},
 		{"{\"action\":\"EmptyCache\",\"args\":[]}\n{\"other\":1}", "f:2: "}, {`{"action":"EmptyCache","args":[]} {}`, "f:1: "},
 	} {
-		if _, err := history.Read(strings.NewReader(c.text), "f"); err == nil || !strings.HasPrefix(err.Error(), c.want) {
+		if _, err := Read(strings.NewReader(c.text), "f"); err == nil || !strings.HasPrefix(err.Error(), c.want) {
 			t.Errorf("%s: %v; want %s", c.text, err, c.want)
 		}
 	}

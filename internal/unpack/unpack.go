@@ -1,0 +1,168 @@
+// Package unpack reads what is inside of a compressed file, an archive of one file, or a page of
+// PyTorch's memory_viz.
+package unpack
+
+import (
+	"archive/zip"
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/therootcompany/xz"
+)
+
+// bufferBytes is the size of the buffer of an input.
+const bufferBytes = 64 << 10
+
+// mostLayers is how many layers are taken off: a .pickle.gz in a .zip has two.
+const mostLayers = 3
+
+// Open takes off the layers of an input. An archive is kept in memory, and may have at most most
+// bytes.
+func Open(in io.Reader, most uint64) (*bufio.Reader, error) {
+	buffered := buffer(in)
+	for range mostLayers {
+		head, _ := buffered.Peek(pageHead)
+		layer := layerOf(head)
+		if layer == nil {
+			break
+		}
+		inner, err := layer(buffered, most)
+		if err != nil {
+			return nil, err
+		}
+		buffered = buffer(inner)
+	}
+	return buffered, nil
+}
+
+func buffer(in io.Reader) *bufio.Reader { return bufio.NewReaderSize(in, bufferBytes) }
+
+// layerOf is what takes off the layer that an input begins with, nil if it has none.
+func layerOf(head []byte) func(in *bufio.Reader, most uint64) (io.Reader, error) {
+	switch {
+	case bytes.HasPrefix(head, []byte("\x1f\x8b")):
+		return func(in *bufio.Reader, _ uint64) (io.Reader, error) { return gzip.NewReader(in) }
+	case bytes.HasPrefix(head, []byte("\xfd7zXZ\x00")): // with a bound of what it takes to unpack it
+		return func(in *bufio.Reader, _ uint64) (io.Reader, error) { return xz.NewReader(in, xz.DefaultDictMax) }
+	case bytes.HasPrefix(head, []byte("PK\x03\x04")), bytes.HasPrefix(head, []byte("PK\x05\x06")):
+		return inZip
+	case isPage(head):
+		return inPage
+	}
+	return nil
+}
+
+// inZip is the one snapshot, or else the one file, of an archive. torch.save writes archives as
+// well, whose data is a pickle.
+func inZip(in *bufio.Reader, most uint64) (io.Reader, error) {
+	packed, err := io.ReadAll(io.LimitReader(in, int64(min(most, 1<<62))+1))
+	if err != nil {
+		return nil, err
+	}
+	if uint64(len(packed)) > most {
+		return nil, fmt.Errorf("the zip archive has more than %d bytes; --max-memory sets another limit", most)
+	}
+	archive, err := zip.NewReader(bytes.NewReader(packed), int64(len(packed)))
+	if err != nil {
+		return nil, fmt.Errorf("the zip archive is damaged: %w", err)
+	}
+	var files, snapshots []*zip.File
+	for _, file := range archive.File {
+		name := file.Name[strings.LastIndexByte(file.Name, '/')+1:]
+		if !file.Mode().IsRegular() || name == "" || strings.HasPrefix(name, ".") || strings.HasPrefix(file.Name, "__MACOSX/") {
+			continue
+		}
+		files = append(files, file)
+		if IsSnapshotName(name) {
+			snapshots = append(snapshots, file)
+		}
+	}
+	if len(snapshots) > 0 {
+		files = snapshots
+	}
+	if len(files) != 1 {
+		return nil, fmt.Errorf("the zip archive has %d files that may be meant: unpack it, and give the file, or to gaugeblock report the folder", len(files))
+	}
+	return files[0].Open()
+}
+
+// Names are how the names of snapshots end. Each may be followed by .gz or .xz.
+const Names = ".pickle, .pkl, .json"
+
+// IsSnapshotName reports whether a file with such a name is taken for a snapshot.
+func IsSnapshotName(name string) bool { return BaseName(name) != withoutPacking(name) }
+
+// BaseName is the name of a snapshot without what tells its format.
+func BaseName(name string) string {
+	name = withoutPacking(name)
+	for _, end := range strings.Split(Names, ", ") {
+		name = strings.TrimSuffix(name, end)
+	}
+	return name
+}
+
+func withoutPacking(name string) string {
+	return strings.TrimSuffix(strings.TrimSuffix(name, ".gz"), ".xz")
+}
+
+// pageHead is how much of a page is looked at, in bytes.
+const pageHead = 64
+
+// isPage reports whether an input is a page.
+func isPage(head []byte) bool {
+	head = bytes.ToLower(bytes.TrimLeft(head, " \t\r\n\ufeff"))
+	return bytes.HasPrefix(head, []byte("<!doctype html")) || bytes.HasPrefix(head, []byte("<html"))
+}
+
+// inPage is the snapshot that a page of memory_viz has as a string, the first one.
+func inPage(in *bufio.Reader, _ uint64) (io.Reader, error) {
+	const key = `"base64":`
+	matched := 0
+	for matched < len(key) {
+		b, err := in.ReadByte()
+		switch {
+		case err == io.EOF:
+			return nil, errors.New("this is a page without the snapshot that a page of memory_viz has")
+		case err != nil:
+			return nil, err
+		case b == key[matched]:
+			matched++
+		default: // the key begins with a quote, and has another one only at its end
+			matched = 0
+			if b == key[0] {
+				matched = 1
+			}
+		}
+	}
+	if _, err := in.ReadString('"'); err != nil {
+		return nil, errors.New("the snapshot in the page is cut off")
+	}
+	return base64.NewDecoder(base64.StdEncoding, &untilQuote{in: in}), nil
+}
+
+// untilQuote reads a string up to its end.
+type untilQuote struct {
+	in   *bufio.Reader
+	done bool
+}
+
+func (u *untilQuote) Read(to []byte) (int, error) {
+	if u.done {
+		return 0, io.EOF
+	}
+	n, err := u.in.Read(to)
+	if at := bytes.IndexByte(to[:n], '"'); at >= 0 {
+		u.done = true
+		return at, io.EOF
+	}
+	if err == io.EOF {
+		err = io.ErrUnexpectedEOF
+	}
+	return n, err
+}

@@ -1,0 +1,94 @@
+package fit
+
+import (
+	"errors"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// The largest value that fits is found, in no more runs than a bisection needs with a guess or two
+// for each of its steps, however the peak grows.
+func TestSearchIsRight(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		low := rapid.IntRange(0, 50).Draw(t, "low")
+		high := rapid.IntRange(low, low+2000).Draw(t, "high")
+		largest := rapid.IntRange(low-1, high).Draw(t, "largest")
+		power := rapid.IntRange(0, 2).Draw(t, "power")
+		peak := func(value int) uint64 {
+			p := uint64(1000)
+			for range power {
+				p *= uint64(value + 1)
+			}
+			return p + uint64(value%3)
+		}
+		tries := 0
+		s := &search{low: low, high: high, room: peak(largest + 1), try: func(value int) (Try, error) {
+			tries++
+			return Try{Value: value, Fits: value <= largest, PeakReserved: peak(value)}, nil
+		}}
+		if err := s.run(); err != nil {
+			t.Fatal(err)
+		}
+		a := s.answer()
+		if got := s.largest(); got != largest || !a.Sure || len(a.Exceptions) > 0 || (a.Largest == nil) != (largest < low) {
+			t.Errorf("found %d and %+v, not %d", got, a, largest)
+		}
+		if tries > 40 {
+			t.Errorf("%d runs", tries)
+		}
+	})
+}
+
+// A peak that grows with the value is known after two runs: five find the largest of 512 values, and
+// two more try its neighbours.
+func TestSearchGuesses(t *testing.T) {
+	var tried []int
+	s := &search{low: 1, high: 512, room: 1000 + 37*10 + 5, try: func(value int) (Try, error) {
+		tried = append(tried, value)
+		return Try{Value: value, Fits: value <= 37, PeakReserved: 1000 + uint64(value)*10}, nil
+	}}
+	if err := s.run(); err != nil {
+		t.Fatal(err)
+	}
+	if want := []int{1, 512, 22, 37, 38, 36, 39}; !slices.Equal(tried, want) {
+		t.Errorf("tried %v, not %v", tried, want)
+	}
+	// What is known of one GPU is used for the next.
+	next := &search{low: 1, high: 512, room: 1000 + 91*10, points: s.points, try: func(value int) (Try, error) {
+		return Try{Value: value, Fits: value <= 91, PeakReserved: 1000 + uint64(value)*10}, nil
+	}}
+	if err := next.run(); err != nil || next.largest() != 91 || len(next.tried) != 4 {
+		t.Errorf("%d after %d runs, %v", next.largest(), len(next.tried), err)
+	}
+}
+
+// If the value above the one that does not fit does fit, the search goes on there, and says so.
+func TestSearchNotMonotone(t *testing.T) {
+	s := &search{low: 1, high: 100, room: 1 << 40, try: func(value int) (Try, error) {
+		return Try{Value: value, Fits: value <= 40 && value != 21, PeakReserved: uint64(value)}, nil
+	}}
+	s.tried = map[int]Try{21: {Value: 21}, 20: {Value: 20, Fits: true}}
+	if err := s.run(); err != nil {
+		t.Fatal(err)
+	}
+	if a := s.answer(); *a.Largest != 40 || !a.Sure || !slices.Equal(a.Exceptions, []int{21}) {
+		t.Errorf("%+v", a)
+	}
+}
+
+func TestSearchEndsWithAnError(t *testing.T) {
+	s := &search{low: 1, high: 100, try: func(value int) (Try, error) {
+		if value > 1 {
+			return Try{}, errInterrupted
+		}
+		return Try{Value: value, Fits: true}, nil
+	}}
+	if err := s.run(); !errors.Is(err, errInterrupted) {
+		t.Error(err)
+	}
+	if a := s.answer(); a.Sure || *a.Largest != 1 {
+		t.Errorf("%+v", a)
+	}
+}

@@ -1,0 +1,126 @@
+package fit
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+
+	"gaugeblock/spec"
+)
+
+// Tell writes the answer for one GPU: the peak by value, and what follows.
+func (a *Answer) Tell(w io.Writer) {
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(table, "%s\tpeak reserved\tallocated\ton %s (%s)\n", a.name(), a.GPU, spec.FormatSize(a.Memory))
+	for _, t := range a.Tries {
+		fmt.Fprintf(table, "%d\t%s\t%s\t%s\n", t.Value, spec.FormatSize(t.PeakReserved), spec.FormatSize(t.PeakAllocated), t.Outcome())
+	}
+	_ = table.Flush()
+	for _, line := range a.lines() {
+		fmt.Fprintln(w, line)
+	}
+}
+
+// TellAll writes a line for each GPU.
+func TellAll(w io.Writer, answers []Answer) {
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(table, "GPU\tmemory\tlargest %s\tpeak reserved\t\n", answers[0].name())
+	for _, a := range answers {
+		peak := ""
+		for _, t := range a.Tries {
+			if a.Largest != nil && t.Value == *a.Largest {
+				peak = spec.FormatSize(t.PeakReserved)
+			}
+		}
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", a.GPU, spec.FormatSize(a.Memory), a.largest(), peak, strings.Join(a.lines()[1:], "; "))
+	}
+	_ = table.Flush()
+}
+
+func (a *Answer) name() string {
+	if a.Name == "" {
+		return "value"
+	}
+	return a.Name
+}
+
+// largest is the answer in a cell of a table.
+func (a *Answer) largest() string {
+	switch {
+	case a.Largest == nil && a.Sure:
+		return "none"
+	case a.Largest == nil:
+		return "not known"
+	case !a.Sure:
+		return fmt.Sprintf("%d or more", *a.Largest)
+	case *a.Largest == a.High:
+		return fmt.Sprintf("%d, the largest tried", a.High)
+	}
+	return fmt.Sprint(*a.Largest)
+}
+
+// lines are the answer and what makes it doubtful.
+func (a *Answer) lines() []string {
+	lines := []string{fmt.Sprintf("largest %s that fits: %s", a.name(), a.largest())}
+	if a.Interrupted {
+		lines = append(lines, "interrupted: the answer so far")
+	}
+	for _, value := range a.Exceptions {
+		lines = append(lines, fmt.Sprintf("%d does not fit though a larger one does: the memory does not grow with %s, so that still larger ones may fit too", value, a.name()))
+	}
+	if a.same() {
+		lines = append(lines, fmt.Sprintf("the peak was the same with all values: does the program read %s?", a.name()))
+	}
+	return lines
+}
+
+// same reports whether different values had the same peak.
+func (a *Answer) same() bool {
+	if len(a.Tries) < 2 {
+		return false
+	}
+	for _, t := range a.Tries {
+		if t.PeakAllocated != a.Tries[0].PeakAllocated {
+			return false
+		}
+	}
+	return true
+}
+
+// Outcome says in words what a run did.
+func (t *Try) Outcome() string {
+	switch {
+	case !t.Fits && t.At != "":
+		return "out of memory at " + t.At
+	case !t.Fits:
+		return "out of memory"
+	case t.Failed > 0:
+		return fmt.Sprintf("runs; %d requests failed for want of memory, and it went on", t.Failed)
+	}
+	return "runs"
+}
+
+// mostOfTail is how much of what a program prints is kept, in bytes.
+const mostOfTail = 16 << 10
+
+// tail keeps the end of what a program prints.
+type tail struct{ text []byte }
+
+func (t *tail) Write(p []byte) (int, error) {
+	t.text = append(t.text, p...)
+	if more := len(t.text) - mostOfTail; more > 0 {
+		t.text = append(t.text[:0], t.text[more:]...)
+	}
+	return len(p), nil
+}
+
+// String is the last lines, each on a line of its own behind an error.
+func (t *tail) String() string {
+	const most = 20
+	lines := strings.Split(strings.TrimRight(string(t.text), "\n"), "\n")
+	if len(lines) == 1 && lines[0] == "" {
+		return ""
+	}
+	return ". It printed:\n" + strings.Join(lines[max(len(lines)-most, 0):], "\n")
+}
