@@ -43,10 +43,11 @@ RetryOrFail(h, p) ==
        ELSE IF last.found # {} THEN ReturnBlock(last.heap, p, First(last.found))
        ELSE FailOutOfMemory(last.heap)
 
-\* Oversize blocks are released only of the default pool: a graph may have been captured
-\* with those of a private pool.
+\* Oversize blocks are released of the default pool and of pools without a capture: a graph may have
+\* been captured with those of the others.
 ReleaseAvailableOfDefault(h, p) ==
-    IF p.pool = 0 THEN ReleaseAvailableCachedBlocks(h, p) ELSE [heap |-> h, enough |-> FALSE]
+    IF RoutesUncaptured /\ p.pool \in UncapturedPools THEN ReleaseAvailableCachedBlocks(h, p)
+    ELSE IF p.pool = 0 THEN ReleaseAvailableCachedBlocks(h, p) ELSE [heap |-> h, enough |-> FALSE]
 
 \* The first driver call has been made.
 ObtainAfter(first, p) ==
@@ -109,7 +110,7 @@ Free(addr) ==
 RecordStream(addr, stream) ==
     LET recorded == RecordedAt(PoolHeap, addr, stream)
         uses == {[block |-> addr, stream |-> stream] : b \in recorded}
-        isOtherKind(t) == t.addr = addr /\ t.stream = stream /\ t.captured # (captures # <<>>)
+        isOtherKind(t) == t.addr = addr /\ t.stream = stream /\ t.captured # (IF RoutesUncaptured THEN AnyCaptured(captures) ELSE captures # <<>>)
     IN  /\ HoldsForOther(addr, stream)
         /\ (\E t \in touched : isOtherKind(t)) => RecordsTwice
         /\ Touch(addr, stream)
@@ -222,7 +223,8 @@ DriverSegmentsAreCounted ==
 \* A pool's memory stays its own while it is used, and stays on the device: graphs use it.
 \* (A property of steps.)
 CapturedMemoryIsKept ==
-    [][\A g \in segments : UseCount(g.pool) > 0 /\ UseCount(g.pool)' > 0 =>
+    [][\A g \in segments : IF RoutesUncaptured /\ g.pool \in UncapturedPools THEN TRUE ELSE
+          UseCount(g.pool) > 0 /\ UseCount(g.pool)' > 0 =>
           g \in segments' /\ {x \in device : Inside(x, g)} \subseteq device']_vars
 
 \* The use count of a pool, on which CapturedMemoryIsKept relies, is the allocator's.  It is as

@@ -140,7 +140,7 @@ func poolAt(s *model.State, ptr spec.Ptr) spec.PoolID {
 func (c *CachingAllocator) canRecordStream(s *model.State, h model.Held, stream spec.Stream) bool {
 	id := onDevice(stream)
 	both := slices.ContainsFunc(s.Truth.Touches, func(x model.Touch) bool {
-		return x.Ptr == h.Ptr && x.Stream == id && x.Captured != (len(s.Truth.Captures) > 0)
+		return x.Ptr == h.Ptr && x.Stream == id && x.Captured != s.Truth.InCapture()
 	})
 	return stream != h.Stream && (!both || c.recordsTwice)
 }

@@ -244,7 +244,11 @@ func poolsAreIsolated(s *model.State) bool {
 }
 
 // routingsAreCaptures: what the allocator takes for captures are the program's.
-func routingsAreCaptures(s *model.State) bool { return slices.Equal(s.Routings, s.Truth.Captures) }
+func routingsAreCaptures(s *model.State) bool {
+	return slices.EqualFunc(s.Routings, s.Truth.Captures, func(r, c model.PoolRouting) bool {
+		return r.Pool == c.Pool && r.Stream == c.Stream && !r.Uncaptured
+	})
+}
 
 // eventsInOrder: the events of a stream complete in the order of its queue, and none later
 // than all work.

@@ -18,12 +18,14 @@ type PrivatePools struct {
 	relaxed     bool // captures do not forbid to free memory
 	asks        bool // whether a graph was captured with a pool is asked in the steps of a malloc, and in the key
 
+	uncaptured []uint64 // the pools that requests are routed to without a capture
+
 	begin, end, release action
 }
 
 // openPrivatePools opens the module, or that of a module that has others constants beside.
 func openPrivatePools(c *tlc.Config, others ...string) (*PrivatePools, error) {
-	b, err := ReadBounds(c, append(others, "PoolIds", "MaxUses", "OverflowPools", "RecordsTwice", "RoutesTwice", "RelaxedCaptures")...)
+	b, err := ReadBounds(c, append(others, "PoolIds", "MaxUses", "OverflowPools", "RecordsTwice", "RoutesTwice", "RelaxedCaptures", "RoutesUncaptured", "UncapturedPools")...)
 	if err != nil {
 		return nil, err
 	}
@@ -31,10 +33,13 @@ func openPrivatePools(c *tlc.Config, others ...string) (*PrivatePools, error) {
 	r := constants{config: c}
 	p.ids, p.overflow, p.maxUses = r.names("PoolIds"), r.numbers("OverflowPools"), int(r.number("MaxUses"))
 	p.captures = true
+	if r.bool("RoutesUncaptured") {
+		p.uncaptured = r.numbers("UncapturedPools")
+	}
 	p.recordsTwice, p.routesTwice, p.relaxed = r.bool("RecordsTwice"), r.bool("RoutesTwice"), r.bool("RelaxedCaptures")
 	initial := b.initial()
 	initial.RelaxedCaptures = p.relaxed
-	p.keys = keys{module: p, initial: initial, names: symmetries(b.Streams, p.ids, p.overflow, nil)}
+	p.keys = keys{module: p, initial: initial, names: symmetries(b.Streams, p.ids, slices.Concat(p.overflow, p.uncaptured), nil)}
 	ids := asInts(p.ids)
 	p.begin = p.add("BeginAllocateToPool", ids, asInts(b.Streams))
 	p.end = p.add("EndAllocateToPool", ids)
@@ -57,7 +62,7 @@ func (p *PrivatePools) Next(s *model.State, yield func(label int, next *model.St
 			taken := slices.ContainsFunc(s.Truth.Captures, func(r model.PoolRouting) bool { return r.Stream == stream })
 			if count != 0 && count < p.maxUses && !routed && (!taken || p.routesTwice) {
 				next, _ := s.BeginAllocateToPool(id, stream)
-				next.Truth = next.Truth.BeginCapture(model.PoolRouting{Pool: id, Stream: stream})
+				next.Truth = next.Truth.BeginCapture(model.PoolRouting{Pool: id, Stream: stream, Uncaptured: p.isUncaptured(id)})
 				p.markPools(&next)
 				yield(p.begin.label(i, j), &next)
 			}
@@ -79,8 +84,13 @@ func (p *PrivatePools) markPools(s *model.State) {
 	for i := range s.Pools {
 		q := &s.Pools[i]
 		q.UseOnOOM = slices.Contains(p.overflow, uint64(poolNumber(q.ID)))
-		q.Captured = q.Captured || !p.asks
+		q.Captured = q.Captured || !p.asks && !p.isUncaptured(q.ID)
 	}
+}
+
+// isUncaptured reports whether requests are routed to a pool without a capture.
+func (p *PrivatePools) isUncaptured(id spec.PoolID) bool {
+	return slices.Contains(p.uncaptured, uint64(poolNumber(id)))
 }
 
 // useCount is the use count of a pool, -1 if there is no such pool.
@@ -152,7 +162,7 @@ func (p *PrivatePools) property(name string, fair [][]int, to *explore.Options[*
 	case "CacheIsReleasedInCapture":
 		to.Invariants = append(to.Invariants, explore.Invariant[*model.State]{Name: name, Holds: p.cacheIsReleasedInCapture})
 	case "CapturedMemoryIsKept":
-		to.Steps = append(to.Steps, explore.StepProperty[*model.State]{Name: name, Holds: capturedMemoryIsKept})
+		to.Steps = append(to.Steps, explore.StepProperty[*model.State]{Name: name, Holds: p.capturedMemoryIsKept})
 	case "EmptyCacheReleasesAll":
 		to.Invariants = append(to.Invariants, explore.Invariant[*model.State]{Name: name, Holds: p.emptyCacheReleasesAll})
 	case "OverflowsOnOutOfMemory":
@@ -301,8 +311,11 @@ func (p *PrivatePools) pagesAreCounted(from *model.State, label int, to *model.S
 }
 
 // capturedMemoryIsKept: a pool with uses keeps its segments, and what the driver granted for them.
-func capturedMemoryIsKept(from *model.State, _ int, to *model.State) bool {
+func (p *PrivatePools) capturedMemoryIsKept(from *model.State, _ int, to *model.State) bool {
 	for _, g := range from.Segments {
+		if p.isUncaptured(g.Pool) {
+			continue // oversize blocks are released
+		}
 		isUsed := useCount(from, g.Pool) > 0 && useCount(to, g.Pool) > 0
 		isKept := slices.ContainsFunc(to.Segments, func(h model.Segment) bool {
 			return g.Address == h.Address && g.Size == h.Size && g.Pool == h.Pool && g.Stream == h.Stream && g.PoolKind == h.PoolKind
