@@ -46,7 +46,10 @@ RetryOrFail(h, p) ==
 \* Oversize blocks are released of the default pool and of pools without a capture: a graph may have
 \* been captured with those of the others.
 ReleaseAvailableOfDefault(h, p) ==
-    IF RoutesUncaptured /\ p.pool \in UncapturedPools THEN ReleaseAvailableCachedBlocks(h, p)
+    IF RoutesUncaptured /\ p.pool \in UncapturedPools
+    THEN LET result == ReleaseAvailableCachedBlocks(h, p)
+             fewer  == Cardinality(h.segments) - Cardinality(result.heap.segments)
+         IN [result EXCEPT !.heap = CountDriverSegments(@, p.pool, -fewer)]
     ELSE IF p.pool = 0 THEN ReleaseAvailableCachedBlocks(h, p) ELSE [heap |-> h, enough |-> FALSE]
 
 \* The first driver call has been made.
@@ -328,16 +331,18 @@ PagesKeepToLimit ==
     [][Obtained # {} => \A s \in Streams, n \in Sizes : Malloc(s, n) => KeepsPagesToLimit(n)]_vars
 
 \* With expandable segments a pool's count is one more after a malloc that obtains pages of it, and
-\* EmptyCache takes one off for each free block that loses pages.
+\* EmptyCache takes one off for each free block that loses pages.  While it is positive the pool stays.
 PagesAreCounted ==
-    [][ExpandableSegments /\ Waiting = {} => \A q \in pools, r \in pools' : q.id = r.id =>
+    [][ExpandableSegments /\ Waiting = {} => \A q \in pools :
           LET isOf(x, all) == \E g \in all : Inside(x, g) /\ g.pool = q.id
               losing == {b \in blocks : /\ b.mapped /\ ~b.allocated /\ isOf(b, segments)
                                         /\ \E y \in Returned : Overlap(y, b)}
               more == IF \E y \in Obtained : isOf(y, segments') THEN 1 ELSE 0
-          IN /\ EmptyCache => r.driverSegments = q.driverSegments - Cardinality(losing)
-             /\ Returned = {} /\ (\E s \in Streams, n \in Sizes : Malloc(s, n)) =>
-                    r.driverSegments = q.driverSegments + more]_vars
+              is(n) == IF \E r \in pools' : r.id = q.id
+                       THEN [q EXCEPT !.driverSegments = n] \in pools'
+                       ELSE n <= 0
+          IN /\ EmptyCache => is(q.driverSegments - Cardinality(losing))
+             /\ Returned = {} /\ (\E s \in Streams, n \in Sizes : Malloc(s, n)) => is(q.driverSegments + more)]_vars
 
 \* The allocator knows the streams that use what the program holds, and which of the uses are in graphs.
 UsesAreTouches ==

@@ -76,6 +76,11 @@ BlocksFitRequests ==
            /\ b.size \in size..(size + most)
            /\ size >= MaxSplitSize => b.size = g.size
 
+\* Of two neighbours that are neither allocated nor wait one is mapped and one is not.
+NothingMergeableSideBySide ==
+    \A b, c \in blocks : End(b) = c.addr /\ InOneSegment(b, c) /\ ~b.allocated /\ ~c.allocated =>
+        b \in Waiting \/ c \in Waiting \/ b.mapped # c.mapped
+
 \* A segment of max_split_size or more is one block.  (A segment of the usual size is of that size
 \* only if max_split_size is as small.)
 OversizeSegmentsAreWhole ==

@@ -280,7 +280,8 @@ func (p *PrivatePools) requestsAreRouted(from *model.State, label int, to *model
 }
 
 // pagesAreCounted: with expandable segments a pool's count is one more after a malloc that obtains
-// pages of it, and EmptyCache takes one off for each free block that loses pages.
+// pages of it, and EmptyCache takes one off for each free block that loses pages. While it is
+// positive the pool stays.
 func (p *PrivatePools) pagesAreCounted(from *model.State, label int, to *model.State) bool {
 	_, _, isMalloc := p.request(label)
 	if !p.Config.ExpandableSegments || waiting(from) || isMalloc && len(returned(from, to)) > 0 || p.isFault(label) {
@@ -288,9 +289,6 @@ func (p *PrivatePools) pagesAreCounted(from *model.State, label int, to *model.S
 	}
 	for _, before := range from.Pools {
 		i := slices.IndexFunc(to.Pools, func(q model.Pool) bool { return q.ID == before.ID })
-		if i < 0 {
-			continue
-		}
 		more := 0
 		if isMalloc && slices.ContainsFunc(returned(to, from), func(g model.Grant) bool { return poolAt(to, g.Memory.Ptr) == before.ID }) {
 			more = 1
@@ -303,7 +301,7 @@ func (p *PrivatePools) pagesAreCounted(from *model.State, label int, to *model.S
 			}
 			return true
 		})
-		if to.Pools[i].DriverSegments-before.DriverSegments != more {
+		if i < 0 && before.DriverSegments+more > 0 || i >= 0 && to.Pools[i].DriverSegments != before.DriverSegments+more {
 			return false
 		}
 	}

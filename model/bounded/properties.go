@@ -146,6 +146,8 @@ func (c *CachingAllocator) property(name string, fair [][]int, to *explore.Optio
 		step(c.pagesKeepToLimit)
 	case "CountersFollowHistory":
 		step(c.countersFollowHistory)
+	case "NothingMergeableSideBySide":
+		invariant(noMergeableNeighbours)
 	case "OversizeSegmentsAreWhole":
 		invariant(c.oversizeSegmentsAreWhole)
 	case "LivePoolsServe":

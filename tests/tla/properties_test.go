@@ -26,16 +26,8 @@ var changes = map[string]func(s *bounded.State) bool{
 	"LiveBlocksDisjoint": func(s *bounded.State) bool {
 		return eachHeld(s, func(h model.Held) { s.Truth = s.Truth.Hold(h) })
 	},
-	"NoMergeableNeighbours": func(s *bounded.State) bool {
-		for i := range s.Segments {
-			g := &s.Segments[i]
-			half := g.Size / 2
-			low := model.Block{Address: g.Address, Size: half, State: spec.Inactive}
-			high := model.Block{Address: g.Address + spec.Ptr(half), Size: g.Size - half, State: spec.Inactive}
-			g.Blocks = []model.Block{low, high}
-		}
-		return len(s.Segments) > 0
-	},
+	"NoMergeableNeighbours":      splitAll,
+	"NothingMergeableSideBySide": splitAll,
 	"SizesAndAlignment": func(s *bounded.State) bool {
 		return eachBlock(s, func(g *model.Segment, _ *model.Block) bool { g.Size++; return true })
 	},
@@ -233,6 +225,18 @@ func holdOfPool9(s *bounded.State) bool {
 func grantMore(s *bounded.State) bool {
 	s.Truth = s.Truth.Grant(spec.Range{Ptr: 1, Bytes: 200}, 1)
 	return true
+}
+
+// splitAll makes two free blocks of each segment.
+func splitAll(s *bounded.State) bool {
+	for i := range s.Segments {
+		g := &s.Segments[i]
+		half := g.Size / 2
+		low := model.Block{Address: g.Address, Size: half, State: spec.Inactive}
+		high := model.Block{Address: g.Address + spec.Ptr(half), Size: g.Size - half, State: spec.Inactive}
+		g.Blocks = []model.Block{low, high}
+	}
+	return len(s.Segments) > 0
 }
 
 // completeAll completes all work.

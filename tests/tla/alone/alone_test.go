@@ -11,7 +11,7 @@ import (
 )
 
 func TestCore(t *testing.T) {
-	holds(t, "own_work", "oversize_tiny", "oversize_tiny Streams={1} Sizes={2,4,5}", "core_tiny Streams={1}", "limit Streams={1}", "rounding Memory=8 Sizes={1,3,4}",
+	holds(t, "own_work", "oversize_tiny", "oversize_tiny Streams={1} Sizes={2,4,5}", "oversize_tiny Streams={1} Memory=12 Sizes={4,8}", "core_tiny Streams={1}", "limit Streams={1}", "rounding Memory=8 Sizes={1,3,4}",
 		"three_streams", "core_tiny MinLargeAlloc=2 Streams={1}", "core_tiny")
 }
 
@@ -20,7 +20,7 @@ func TestExpandable(t *testing.T) {
 }
 
 func TestPools(t *testing.T) {
-	holds(t, "pools_forbidden", "pools_tiny", "pools_tiny Streams={1} OverflowPools={1}", "pools_oversize Streams={1}", "pools_oversize Streams={1} Memory=12", "pools_oversize",
+	holds(t, "pools_forbidden", "pools_tiny", "pools_tiny Streams={1} OverflowPools={1}", "pools_oversize Streams={1}", "pools_oversize Streams={1} Memory=12", "used_pools", "used_pools_oversize", "pools_oversize",
 		"oversize_forbidden", "two_overflow")
 }
 
