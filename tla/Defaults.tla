@@ -37,6 +37,7 @@ MaxSplitSizes == {100}      \* the values of MaxSplitSize that programs set (Set
 (* Rules in which releases of PyTorch differ.                              *)
 (***************************************************************************)
 FirstRoutingWins == FALSE   \* of several routings that accept a request the one begun first serves it
+UseOnOOMLast == FALSE       \* OverflowPools serve when all else has failed, not before the cache is released
 
 (***************************************************************************)
 (* The device, and what programs do with it.                               *)
@@ -69,7 +70,7 @@ MaxDriverCalls == 9         \* that an operation makes: one of them fails
 ASSUME
     /\ {MinBlock, SmallSize, SmallBuffer, MinLargeAlloc, LargeBuffer, RoundLarge} \subseteq Nat \ {0}
     /\ {MaxSplitSize, MaxNonSplitRounding, Memory, Limit, MaxUses, MaxDriverCalls} \subseteq Nat
-    /\ {ExpandableSegments, FirstRoutingWins, RecordsTwice, RoutesTwice, KeepsCheckpoints, RelaxedCaptures} \subseteq BOOLEAN
+    /\ {ExpandableSegments, FirstRoutingWins, UseOnOOMLast, RecordsTwice, RoutesTwice, KeepsCheckpoints, RelaxedCaptures} \subseteq BOOLEAN
     /\ Streams \cup Sizes \cup Threads \cup PoolIds \cup MaxSplitSizes \subseteq Nat \ {0}
     /\ OverflowPools \subseteq PoolIds
     /\ UncapturedPools \subseteq PoolIds

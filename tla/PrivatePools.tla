@@ -35,13 +35,19 @@ TakeFromOverflowPool(h, p) ==
              found == UNION {GetFreeBlock(h, [p EXCEPT !.pool = id]) : id \in live}
          IN IF p.pool = 0 /\ ~ExpandableSegments THEN found ELSE {}
 
+\* With UseOnOOMLast the overflow pools are searched when all else has failed.
+OverflowOrFail(h, p) ==
+    LET overflow == TakeFromOverflowPool(h, p)
+    IN IF overflow # {} THEN ReturnBlock(h, p, First(overflow)) ELSE FailOutOfMemory(h)
+
 \* The last attempt.  While a capture is underway the cache is not released, so it is made
 \* for requests of the default pool only.
 RetryOrFail(h, p) ==
     LET last == AllocBlock(ReleaseCachedBlocksAndPools(h), p)
-    IN IF CapturesUnderway(h) THEN FailOutOfMemory(h)
+    IN IF CapturesUnderway(h)
+       THEN IF UseOnOOMLast THEN OverflowOrFail(h, p) ELSE FailOutOfMemory(h)
        ELSE IF last.found # {} THEN ReturnBlock(last.heap, p, First(last.found))
-       ELSE FailOutOfMemory(last.heap)
+       ELSE IF UseOnOOMLast THEN OverflowOrFail(last.heap, p) ELSE FailOutOfMemory(last.heap)
 
 \* Oversize blocks are released of the default pool and of pools without a capture: a graph may have
 \* been captured with those of the others.
@@ -54,7 +60,7 @@ ReleaseAvailableOfDefault(h, p) ==
 
 \* The first driver call has been made.
 ObtainAfter(first, p) ==
-    LET overflow  == TakeFromOverflowPool(first.heap, p)
+    LET overflow  == IF UseOnOOMLast THEN {} ELSE TakeFromOverflowPool(first.heap, p)
         available == ReleaseAvailableOfDefault(first.heap, p)
         second    == IF available.enough
                      THEN AllocBlock(available.heap, p)

@@ -53,6 +53,17 @@ inline Bytes *find(uintptr_t address) {
 	return i == table.end() ? nullptr : &i->second;
 }
 
+// holding is what is known of a range of bytes, and where in it they are; nullptr if that is nothing.
+inline std::pair<Bytes *, size_t> holding(uintptr_t address, size_t bytes) {
+	auto i = table.upper_bound(address);
+	if (i == table.begin()) {
+		return {nullptr, 0};
+	}
+	--i;
+	size_t at = address - i->first;
+	return at + bytes <= i->second.size ? std::pair(&i->second, at) : std::pair<Bytes *, size_t>(nullptr, 0);
+}
+
 // make gives room for the bytes of a storage; new room holds zeros.
 inline Bytes *make(uintptr_t address, size_t size, State state) {
 	Bytes &b = table[address];

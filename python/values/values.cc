@@ -13,6 +13,7 @@
 
 #include <dlfcn.h>
 #include <optional>
+#include <tuple>
 
 using c10::DispatchKey;
 using c10::DispatchKeySet;
@@ -434,6 +435,27 @@ void uploaded(void *to, const void *from, size_t bytes) {
 	std::memcpy(known::make(address, bytes, State::exact)->at, from, bytes);
 }
 
+// Libraries copy memory without operators: what is known of the source is known of the copy.
+void transferred(void *to, const void *from, size_t bytes, int sure) {
+	std::lock_guard<std::recursive_mutex> guard(known::lock);
+	auto [source, at] = known::holding(reinterpret_cast<uintptr_t>(from), bytes);
+	auto [target, place] = known::holding(reinterpret_cast<uintptr_t>(to), bytes);
+	if (source == nullptr) {
+		if (target != nullptr) {
+			known::forget(reinterpret_cast<uintptr_t>(to) - place);
+		}
+		return;
+	}
+	if (target == nullptr) {
+		target = known::make(reinterpret_cast<uintptr_t>(to), bytes, State::fresh);
+		place = 0;
+		std::tie(source, at) = known::holding(reinterpret_cast<uintptr_t>(from), bytes);
+	}
+	std::memcpy(target->at + place, source->at + at, bytes);
+	bool before = target->state == State::exact || target->state == State::fresh;
+	target->state = sure && before && source->state == State::exact ? State::exact : State::assumed;
+}
+
 } // namespace
 
 TORCH_LIBRARY_IMPL(_, Fake, m) { m.fallback(torch::CppFunction::makeFromBoxedFunction<&fallback>()); }
@@ -450,6 +472,10 @@ EXPORT void gaugeblock_values_start(void (*line)(char *, size_t)) {
 	auto on_upload = reinterpret_cast<void (*)(void (*)(void *, const void *, size_t))>(dlsym(RTLD_DEFAULT, "gaugeblock_on_upload"));
 	if (on_upload != nullptr) {
 		on_upload(uploaded);
+	}
+	auto on_transfer = reinterpret_cast<void (*)(void (*)(void *, const void *, size_t, int))>(dlsym(RTLD_DEFAULT, "gaugeblock_on_transfer"));
+	if (on_transfer != nullptr) {
+		on_transfer(transferred);
 	}
 }
 

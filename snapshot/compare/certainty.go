@@ -102,7 +102,7 @@ func (c *comparing) likeliest(p *Prediction) play.Assumptions {
 // record has.
 func (c *comparing) takeRecorded(p *Prediction) {
 	w := c.Workload
-	p.Outcome = c.recordedOutcome
+	p.Outcome, p.asRecorded = c.recordedOutcome, true
 	if !c.Verification.Exact() {
 		recordFigures(w, &p.AtEnd)
 		if p.AtEnd.OOMs == 0 {
@@ -182,6 +182,7 @@ func (c *comparing) findReasons(p *Prediction, results runs) {
 	}
 	p.failureOpen = p.failureOpen || w.Marks.Collectives && most > 0
 	passes, optional := c.passesFailure(p, &p.Outcome), c.failsOptional(&p.Outcome)
+	defer func() { p.passes = passes }()
 	for i := range results {
 		passes = passes || c.passesFailure(p, &results[i].outcome)
 		optional = optional || c.failsOptional(&results[i].outcome)
@@ -192,7 +193,7 @@ func (c *comparing) findReasons(p *Prediction, results runs) {
 	}{
 		{DriverAddresses, addressesMatter},
 		{ReleaseNotTold, slices.ContainsFunc(w.OtherReleases, func(r upstream.Release) bool {
-			o := results.under(play.OfRelease(r.Name), 0)
+			o := results.under(play.MeasuredDriver.On(r.Name), 0)
 			return o != nil && !sameOutcome(first, o, goesOn)
 		})},
 		{StreamTiming, w.Unrecorded.PendingFrees > 0},
@@ -221,34 +222,49 @@ func (c *comparing) widen(p *Prediction, limit uint64) {
 		most = limit + BeyondLimit(p.Settings)
 	}
 	_, recorded := history.ReservedBytes(c.Workload.Trace, c.Workload.InitialSegments)
+	part, repeats := c.start.margin()
 	for i := range p.Runs {
 		r := &p.Runs[i].reserved
 		switch {
 		case !r.some:
-		case c.unlike > mostUnlike:
+		case !repeats:
 			r.include(p.PeakAllocated)
 			r.include(min(recorded, most))
 			p.Runs[i].upTo = most
 		default:
-			part := max(c.unlike, leastUnlike)
-			low, high := r.Low-uint64(part*float64(r.Low)), r.High+uint64(part*float64(r.High))
+			low, high := r.Low-uint64(min(part, 1)*float64(r.Low)), r.High+uint64(part*float64(r.High))
 			r.include(max(low, p.PeakAllocated))
 			r.include(min(high, max(most, r.High)))
 		}
 	}
-	p.failureOpen = p.reachesLimit() && !c.PeakExceedsLimit()
-	if limit > 0 && (p.Settings.Config.GarbageCollectionThreshold > 0 || p.reachesLimit()) {
-		p.between.include(p.PeakAllocated)
+	if limit == 0 {
+		return
+	}
+	sure := c.Workload.PeakRequested() > most && !(c.Workload.Limit.Moved && !c.Given)
+	mayReach := p.reachesLimit()
+	for i := range p.Runs {
+		mayReach = mayReach || p.Runs[i].upTo > 0 || p.Runs[i].reserved.High >= limit
+	}
+	p.failureOpen = mayReach && !sure
+	if mayReach || p.Settings.Config.GarbageCollectionThreshold > 0 {
+		p.between.include(min(p.PeakAllocated, c.beforeFailure(p, limit)))
 		p.between.include(most)
 	}
 }
 
-// How far a warm start may miss the recorded peak: a program that is further off did
-// something else before the history, and none is taken to be closer.
-const (
-	mostUnlike  = 0.1
-	leastUnlike = 0.02
-)
+// beforeFailure is what is reserved at least before a request fails: more than the limit less its
+// segment, or than from where garbage is collected.
+func (c *comparing) beforeFailure(p *Prediction, limit uint64) uint64 {
+	largest := uint64(0)
+	for i := range c.Workload.Requests {
+		largest = max(largest, c.Workload.Requests[i].Bytes)
+	}
+	least := limit - min(limit, p.Settings.SegmentSize(largest))
+	if part := p.Settings.Config.GarbageCollectionThreshold; part > 0 {
+		least = min(least, uint64(part*float64(limit)))
+	}
+	return least
+}
 
 // countExtremes counts runs under extreme addresses.
 func (c *comparing) countExtremes(p *Prediction, plausible, extremes runs) {
@@ -272,7 +288,7 @@ func (c *comparing) countExtremes(p *Prediction, plausible, extremes runs) {
 func (c *comparing) count(p *Prediction, r *runResult) {
 	o := &r.outcome
 	counted := CountedRun{Outcome: *o, assumptions: r.assumptions.Name, limit: c.Readings[r.reading].Bytes()}
-	if r.assumptions.Name == play.UntilWaitedFor.Name { // hardly a run is like that
+	if r.assumptions.UntilWaitedFor { // hardly a run is like that
 		counted.upTo = o.PeakReserved
 		p.Runs = append(p.Runs, counted)
 		return

@@ -3,7 +3,6 @@ package compare
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"runtime"
 	"slices"
 
@@ -118,8 +117,15 @@ func (c *comparing) wanted() ([]history.Settings, error) {
 // prediction is one that is still to be made.
 func (c *comparing) prediction(s history.Settings) Prediction {
 	w, o := c.Workload, &c.options
-	limits := o.AsRecorded || o.DeviceMemory == 0 && w.Limit.Allows(o.Limit)
+	limits := o.AsRecorded || o.DeviceMemory == 0 && w.Limit.Allows(o.Limit) && !c.addsFraction(s) &&
+		(o.Limit == 0 || !w.Limit.Refused() || w.Limit.Kind == history.FractionLimit || BeyondLimit(s) == 0)
 	return Prediction{Settings: s, Asked: true, Recorded: limits && s.Same(w.Settings)}
+}
+
+// addsFraction reports whether a memory fraction is given, of which the record does not tell that
+// it had one, and settings have an effect only with one.
+func (c *comparing) addsFraction(s history.Settings) bool {
+	return c.Given && c.options.Limit > 0 && c.Workload.Limit.Kind != history.FractionLimit && needsFraction(s)
 }
 
 // addFractions adds predictions with a memory fraction, for settings without effect
@@ -154,8 +160,8 @@ type comparing struct {
 	options         Options
 	memory          *memlimit.Budget
 	recordedOutcome play.Outcome
-	unlike          float64 // see unlikeStart
-	done, total     int     // runs
+	start           unknownStart
+	done, total     int // runs
 }
 
 // runJob is a run to be made for a prediction.
@@ -185,8 +191,11 @@ func (c *comparing) runAll() error {
 	if !c.Workload.Complete() {
 		assumptions = append(assumptions, play.PackedStart, play.WarmStart)
 	}
+	known := slices.Clone(assumptions) // but for the release
 	for _, r := range c.Workload.OtherReleases {
-		assumptions = append(assumptions, play.OfRelease(r.Name))
+		for _, a := range known {
+			assumptions = append(assumptions, a.On(r.Name))
+		}
 	}
 	c.total = len(c.Predictions) * (len(assumptions) + len(play.ExtremeDrivers))
 	if c.options.SearchLimit {
@@ -198,7 +207,7 @@ func (c *comparing) runAll() error {
 	for i := 1; i < len(c.Readings); i++ {
 		jobs = append(jobs, c.jobs([]play.Assumptions{play.MeasuredDriver}, i, all)...)
 	}
-	c.unlike = c.unlikeStart()
+	c.start = c.findStart()
 	results := c.run(jobs)
 	for i := range c.Predictions {
 		p := &c.Predictions[i]
@@ -295,27 +304,19 @@ func (c *comparing) apply(a *play.Assumptions, p *Prediction) bool {
 
 // startIsKnown reports whether the memory at the start of an incomplete history has the
 // recorded layout: under the recorded settings, if the limit leaves room for all that the
-// record reserves. What the program did before the history would otherwise have differed.
+// record reserves, and the recorded run reached none. What the program did before the history
+// would otherwise have differed.
 func (c *comparing) startIsKnown(p *Prediction) bool {
 	w := c.Workload
 	_, peak := history.ReservedBytes(w.Trace, w.InitialSegments)
 	limit := c.LimitReading().Bytes()
-	return p.Release == "" && p.Settings.Same(w.Settings) && (p.Recorded || limit == 0 || limit >= peak)
-}
-
-// unlikeStart is by how much of the recorded peak a run from a warm start misses it under
-// the recorded settings: 0 for a program that did the same before an incomplete history.
-func (c *comparing) unlikeStart() float64 {
-	w := c.Workload
-	if w.Complete() {
-		return 0
+	switch {
+	case p.Release != "" || !p.Settings.Same(w.Settings):
+		return false
+	case p.Recorded:
+		return true
 	}
-	o, err := play.Run(w, play.RunOptions{Settings: w.Settings, Reading: history.Reading{EmptyCache: true}, Assumptions: play.WarmStart, Memory: c.memory})
-	_, recorded := history.ReservedBytes(w.Trace, w.InitialSegments)
-	if err != nil || recorded == 0 {
-		return 1
-	}
-	return math.Abs(float64(o.PeakReserved)/float64(recorded) - 1)
+	return !w.Limit.Refused() && !c.addsFraction(p.Settings) && (limit == 0 || limit >= peak)
 }
 
 // LimitReading is a reading with a limit, if there is one.

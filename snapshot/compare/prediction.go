@@ -27,6 +27,8 @@ type Prediction struct {
 	Err           error           // why the requests cannot be repeated under the settings; then there are no runs
 	between       Range           // what it may reserve under a limit, or from a start, between those that were tried
 	failureOpen   bool            // whether a request fails cannot be told
+	asRecorded    bool            // the figures are those of the record
+	passes        bool            // a request that failed in the recorded run does not fail
 	fits          uint64          // the smallest limit without an OOM, where limitDecides
 }
 
@@ -68,13 +70,22 @@ func (r *Range) includeAll(o Range) {
 func (p *Prediction) Exact() bool { return len(p.Reasons) == 0 }
 
 // Told reports whether the range of peak reserved is known.
-func (p *Prediction) Told() bool { return p.Err == nil && !slices.Contains(p.Reasons, Collectives) }
+func (p *Prediction) Told() bool {
+	return p.Err == nil && !slices.Contains(p.Reasons, Collectives) && (p.asRecorded || !slices.Contains(p.Reasons, RecordMismatch))
+}
 
 // Fails reports whether the program runs out of memory. It is not known if runs under
-// different assumptions disagree, or a limit is reached from an unknown start.
+// different assumptions disagree, a limit is reached from an unknown start, or the program goes
+// on where the recorded run failed.
 func (p *Prediction) Fails() (fails, known bool) {
 	n := p.OOMRuns()
-	return n > 0, p.Err == nil && !p.failureOpen && (n == 0 || n == len(p.Runs))
+	return n > 0, p.Err == nil && !p.failureOpen && !p.passes && (n == 0 || n == len(p.Runs))
+}
+
+// OpenFailure reports whether it cannot be told if the recorded requests fail, though all runs agree.
+func (p *Prediction) OpenFailure() bool {
+	n := p.OOMRuns()
+	return p.Err == nil && p.failureOpen && (n == 0 || n == len(p.Runs))
 }
 
 // OOMRuns is how many of the runs have an OOM.

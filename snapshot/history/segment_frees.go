@@ -226,6 +226,10 @@ func (f *segmentFreeReader) reason(first, i int, segment uint64) (emptied, certa
 // are mapped, so reserved memory can exceed it by less than a page.
 func (f *segmentFreeReader) findFloor() {
 	reserved := f.reserved
+	f.leastFraction = reserved
+	if f.settings.Config.ExpandableSegments {
+		f.leastFraction -= min(reserved, f.settings.Config.LargeSegmentSize)
+	}
 	for i := range f.trace {
 		switch e := &f.trace[i]; e.Action {
 		case spec.ActionSegmentAlloc, spec.ActionSegmentMap:

@@ -27,6 +27,8 @@ type Assumptions struct {
 	Release string
 	// NoPrivatePools serves all requests from the default pool.
 	NoPrivatePools bool
+	// UntilWaitedFor: nothing that other streams use is reused until the allocator waits.
+	UntilWaitedFor bool
 }
 
 // measuredDriver has the addresses of a real driver (fakegpu.RealLike), in a process
@@ -63,9 +65,8 @@ var StreamDelays = []Assumptions{
 	UntilWaitedFor,
 }
 
-// UntilWaitedFor bounds what a run reserves while other streams use freed memory: nothing is
-// reused until the allocator waits.
-var UntilWaitedFor = Assumptions{Name: "stream uses last until they are waited for", Addresses: realLike, CompletedBefore: func(_, _ int32) int32 { return never }}
+// UntilWaitedFor bounds what a run reserves while other streams use freed memory.
+var UntilWaitedFor = Assumptions{Name: "stream uses last until they are waited for", UntilWaitedFor: true, Addresses: realLike, CompletedBefore: func(_, _ int32) int32 { return never }}
 
 // packedStart is for workloads without the beginning of the history.
 var PackedStart = Assumptions{Name: "packed start", Addresses: realLike, CompletedBefore: asRecorded, PackedStart: true}
@@ -74,9 +75,10 @@ var PackedStart = Assumptions{Name: "packed start", Addresses: realLike, Complet
 // left the memory so.
 var WarmStart = Assumptions{Name: "warm start", Addresses: realLike, CompletedBefore: asRecorded, PackedStart: true, WarmStart: true}
 
-// OfRelease is for workloads that another release may have made.
-func OfRelease(name string) Assumptions {
-	return Assumptions{Name: "rules of " + name, Addresses: realLike, CompletedBefore: asRecorded, Release: name}
+// On is the same by the rules of another release, for workloads that it may have made.
+func (a Assumptions) On(release string) Assumptions {
+	a.Name, a.Release = a.Name+", rules of "+release, release
+	return a
 }
 
 // noPrivatePools is for workloads with private pools.

@@ -106,21 +106,27 @@ func explainRefusals(w *history.Workload) {
 }
 
 // emptiedAfterAll finds frees of segments that may have been those of a refused request, and
-// are not: a replay of that request frees other segments. So the program called
+// are not: a replay of that request frees other segments, under a full device and under a memory
+// fraction, which refuses pages of expandable segments earlier. So the program called
 // empty_cache. It returns the first of them, as an index into the history.
 func emptiedAfterAll(w *history.Workload) (entry int, found bool) {
 	doubtful := func(q history.Request) bool { return q.Kind == history.EmptyCache && q.Doubtful }
 	if w.Unrecorded.InconsistentEntries > 0 || w.Settings.Config.GarbageCollectionThreshold > 0 || !slices.ContainsFunc(w.Requests, doubtful) {
 		return 0, false
 	}
-	v, _ := reproduce(w, history.Reading{Limits: history.Limits{Device: w.Limit.Least}}, true, nil)
-	i := slices.IndexFunc(w.Requests, func(q history.Request) bool {
-		return doubtful(q) && int(q.Entry) <= v.differs && v.differs < endOfFrees(w, int(q.Entry))
-	})
-	if v.Exact() || v.differs < 0 || i < 0 {
-		return 0, false
+	for _, limits := range []history.Limits{{Device: w.Limit.Least}, {Fraction: w.Limit.OfFraction[0]}} {
+		v, _ := reproduce(w, history.Reading{Limits: limits}, true, nil)
+		i := slices.IndexFunc(w.Requests, func(q history.Request) bool {
+			return doubtful(q) && int(q.Entry) <= v.differs && v.differs < endOfFrees(w, int(q.Entry))
+		})
+		if v.Exact() || v.differs < 0 || i < 0 {
+			return 0, false
+		}
+		if !found {
+			entry, found = int(w.Requests[i].Entry), true
+		}
 	}
-	return int(w.Requests[i].Entry), true
+	return entry, found
 }
 
 // explainGarbage finds out whether freed segments were garbage, which is collected only

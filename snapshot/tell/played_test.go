@@ -43,6 +43,7 @@ type stepKind int
 const (
 	mallocStep stepKind = iota
 	freeStep
+	freeMadeStep // of what step number which has made, if it did
 	emptyStep
 	othersStep // other processes leave size bytes of the device free
 )
@@ -54,8 +55,11 @@ type played struct {
 	atOOM *play.Statistics // at the first OOM; nil if there was none
 	// invisible: the program called empty_cache when nothing was cached, of which the
 	// history has nothing. Under other settings something may have been cached.
-	invisible bool
-	wentOn    bool // requests were made after the first OOM
+	invisible    bool
+	wentOn       bool            // requests were made after the first OOM
+	recording    bool            // it came so far
+	before       play.Statistics // when the recording began
+	failedBefore bool            // a request failed before the recording
 }
 
 // player plays a plan on a device of its own.
@@ -64,12 +68,44 @@ type player struct {
 	gpu   *fakegpu.GPU
 	alloc *alloc.Allocator
 	live  []spec.Ptr
+	made  map[int]spec.Ptr // by the number of the step
+	at    int              // the number of the step
+	now   *step
 }
 
 // play plays the plan under settings and limits.
 func (p *plan) play(settings string, l history.Limits) (*played, error) {
+	return p.playFrom(settings, l, 0)
+}
+
+// playFrom records the play from a step on, and counts from there.
+func (p *plan) playFrom(settings string, l history.Limits, from int) (*played, error) {
+	r, err := p.start(settings, l)
+	if err != nil {
+		return nil, err
+	}
+	for i := range p.steps {
+		if i == from {
+			if err := r.record(p.context); err != nil {
+				return nil, err
+			}
+		}
+		r.at, r.now = i, &p.steps[i]
+		if ended, err := r.step(r.now, p.onOOM); err != nil {
+			return nil, err
+		} else if ended {
+			break
+		}
+	}
+	r.atEnd = r.statistics()
+	r.file, err = fileOf(r.alloc)
+	return r.played, err
+}
+
+// start makes the device and the allocator.
+func (p *plan) start(settings string, l history.Limits) (*player, error) {
 	const total = 1 << 40
-	r := &player{played: &played{}, gpu: fakegpu.New(fakegpu.Config{
+	r := &player{played: &played{}, made: map[int]spec.Ptr{}, gpu: fakegpu.New(fakegpu.Config{
 		Devices:   fakegpu.Devices(1, total),
 		Addresses: func(spec.Device) fakegpu.AddressPolicy { return fakegpu.RealLike(0) },
 	})}
@@ -77,40 +113,41 @@ func (p *plan) play(settings string, l history.Limits) (*played, error) {
 		r.gpu.SetFreeMemory(0, l.Device)
 	}
 	var err error
-	if r.alloc, err = alloc.New(r.gpu, alloc.Options{Settings: settings, Rules: p.rules()}); err != nil {
-		return nil, err
+	if r.alloc, err = alloc.New(r.gpu, alloc.Options{Settings: settings, Rules: p.rules()}); err != nil || l.Fraction == 0 {
+		return r, err
 	}
-	if l.Fraction > 0 {
-		if err := r.alloc.SetMemoryFraction(0, (float64(l.Fraction)+0.5)/total); err != nil {
-			return nil, err
-		}
+	return r, r.alloc.SetMemoryFraction(0, (float64(l.Fraction)+0.5)/total)
+}
+
+// record records the history from now on, and counts from here.
+func (r *player) record(context spec.ContextLevel) error {
+	r.recording, r.failedBefore, r.atOOM, r.wentOn = true, r.atOOM != nil, nil, false
+	if err := r.alloc.ResetPeakStats(0); err != nil {
+		return err
 	}
-	var now *step
+	r.before = statistics(r.alloc)
 	history := spec.HistoryOptions{Enabled: true, MaxEntries: 1 << 20}
-	if p.context > spec.ContextNever {
-		history.Level = p.context
+	if context > spec.ContextNever {
+		history.Level = context
 		history.Context = func() any {
 			function := "empty_like"
-			if now.kind == emptyStep {
+			if r.now.kind == emptyStep {
 				function = "empty_cache"
 			}
-			return snapshot.Frames{{Filename: "site-packages/torch/x.py", Line: 1, Name: function}, {Filename: "train.py", Line: now.line, Name: "main"}}
+			return snapshot.Frames{{Filename: "site-packages/torch/x.py", Line: 1, Name: function}, {Filename: "train.py", Line: r.now.line, Name: "main"}}
 		}
 	}
-	if err := r.alloc.RecordHistory(history); err != nil {
-		return nil, err
-	}
-	for i := range p.steps {
-		now = &p.steps[i]
-		if ended, err := r.step(now, p.onOOM); err != nil {
-			return nil, err
-		} else if ended {
-			break
-		}
-	}
-	r.atEnd = statistics(r.alloc)
-	r.file, err = fileOf(r.alloc)
-	return r.played, err
+	return r.alloc.RecordHistory(history)
+}
+
+// statistics are those since the recording began.
+func (r *player) statistics() play.Statistics {
+	s := statistics(r.alloc)
+	s.Retries -= r.before.Retries
+	s.DeviceAllocs -= r.before.DeviceAllocs
+	s.DeviceFrees -= r.before.DeviceFrees
+	s.OOMs -= r.before.OOMs
+	return s
 }
 
 func (p *plan) rules() upstream.Rules {
@@ -127,6 +164,11 @@ func (r *player) step(s *step, onOOM oomHabit) (ended bool, err error) {
 		before := statistics(r.alloc).DeviceFrees
 		err = r.alloc.EmptyCache()
 		r.invisible = r.invisible || statistics(r.alloc).DeviceFrees == before
+	case freeMadeStep:
+		if ptr, there := r.made[s.which]; there {
+			delete(r.made, s.which)
+			err = r.alloc.Free(ptr)
+		}
 	case freeStep:
 		if len(r.live) > 0 {
 			i := s.which % len(r.live)
@@ -148,12 +190,13 @@ func (r *player) malloc(size uint64, onOOM oomHabit) error {
 		ptr, err := r.alloc.Malloc(spec.Request{Bytes: size})
 		if err == nil {
 			r.live = append(r.live, ptr)
+			r.made[r.at] = ptr
 		}
 		if !errors.Is(err, spec.ErrOutOfMemory) {
 			return err
 		}
 		if r.atOOM == nil {
-			now := statistics(r.alloc)
+			now := r.statistics()
 			r.atOOM = &now
 		}
 		if onOOM != halves || size < 4*spec.MiB {

@@ -104,7 +104,7 @@ func TestLateRecords(t *testing.T) {
 			wide++
 		}
 	}
-	if exact < 6 || 4*wide > len(files) {
+	if exact < 6 || 2*wide > len(files) {
 		t.Errorf("of %d runs %d are exact, and %d have a range wider than a quarter", len(files), exact, wide)
 	}
 }

@@ -197,7 +197,7 @@ func OOMInWords(p *compare.Prediction) string {
 	switch {
 	case p.DependsOnLimit():
 		return "below " + spec.FormatSize(p.Fits())
-	case openFailure(p):
+	case p.OpenFailure():
 		return "cannot be told"
 	case p.FirstOOM != nil:
 		return mark(p) + "at request " + strconv.Itoa(p.FirstOOM.Number)
@@ -205,13 +205,6 @@ func OOMInWords(p *compare.Prediction) string {
 		return fmt.Sprintf("in %d of %d runs", p.OOMRuns(), len(p.Runs))
 	}
 	return mark(p) + "no"
-}
-
-// openFailure reports whether all runs agree, and it cannot be told all the same.
-func openFailure(p *compare.Prediction) bool {
-	n := p.OOMRuns()
-	_, known := p.Fails()
-	return p.Err == nil && !known && (n == 0 || n == len(p.Runs))
 }
 
 // Summary describes a workload in one line.

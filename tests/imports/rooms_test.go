@@ -61,7 +61,7 @@ var mayImport = map[string][]string{
 	"tools/torch":         {"spec", "spec/settings", "spec/trace", "internal/checkout", "internal/churn", "internal/refinement", "internal/sizes", "fakegpu", "cudaimpl", "model", "tla", "conformance", "replay", "tools/torch/binary", "tools/torch/wheel", "tools/reference", "upstream"},
 	"tools/torch/wheel":   {"internal/quote"},
 	"tools/torch/binary":  {"spec", "internal/quote", "spec/settings", "fakegpu", "upstream"},
-	"tools/run":           {"spec", "internal/checkout", "fakegpu", "python"},
+	"tools/run":           {"spec", "upstream", "internal/checkout", "fakegpu", "python"},
 	"tools/fit":           {"spec", "fakegpu", "tools/run"},
 	"tools/examine":       {"spec", "internal/quote", "spec/trace", "fakegpu", "conformance", "tools/reference"},
 	"tools/reference":     {"spec", "spec/trace", "alloc", "upstream"},

@@ -7,6 +7,7 @@
 //	answers.go      what its processes have written
 //	result.go       the answers together
 //	verdict.go      the result in words
+//	doubts.go       what it rests on that is not known
 //
 // What is loaded into the program is in the room python. docs/run.md tells users about it.
 package run

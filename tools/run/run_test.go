@@ -155,7 +155,7 @@ func TestValues(t *testing.T) {
 			if p.NoValues != "" || len(p.Decisions) != 1 || p.Decisions[where] != 1 {
 				t.Errorf("%q, decisions %v", p.NoValues, p.Decisions)
 			}
-			if !strings.Contains(told(*r), "1 decision rests on unknown values, so that sizes may differ on a GPU: "+where) {
+			if !strings.Contains(told(*r), "1 decision rests on an unknown value, a size: "+where) {
 				t.Error(told(*r))
 			}
 		})

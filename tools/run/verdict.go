@@ -1,66 +1,57 @@
 package run
 
 import (
-	"cmp"
 	"fmt"
 	"io"
-	"maps"
-	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"gaugeblock/fakegpu/cuda/gpus"
 	"gaugeblock/spec"
+	"gaugeblock/upstream"
 )
 
 func size(bytes uint64) string { return spec.FormatSize(bytes) }
 
+// width is how many characters a line has at most.
+const width = 100
+
 // Tell writes the result in three lines: the peaks, whether and where memory ran out, and what
-// to try.
+// to try. Behind them is what the answer rests on. No line is longer than width.
 func (r *Result) Tell(w io.Writer) {
 	process, device := r.Worst()
 	if device == nil {
-		fmt.Fprintln(w, "gaugeblock: no process of the command allocated memory of a GPU through PyTorch, or none could end with an answer")
+		tell(w, "no process allocated GPU memory through PyTorch, or none could end with an answer")
 		return
 	}
-	fmt.Fprintf(w, "gaugeblock: peak reserved %s, allocated %s, on %s (%s)%s%s\n", size(device.PeakReserved), size(device.PeakAllocated),
-		r.GPU, size(r.Memory), r.others(process), r.soFar())
-	fmt.Fprintf(w, "gaugeblock: %s\n", r.memoryLine(device))
-	fmt.Fprintf(w, "gaugeblock: %s\n", r.advice(device))
-	for _, line := range process.unknown() {
-		fmt.Fprintf(w, "gaugeblock: %s\n", line)
+	tell(w, fmt.Sprintf("peak reserved %s, allocated %s, on %s (%s)%s", size(device.PeakReserved), size(device.PeakAllocated),
+		r.GPU, size(r.Memory), r.others(process)))
+	tell(w, r.memoryLine(device))
+	tell(w, r.advice(device))
+	for _, line := range process.doubts() {
+		tell(w, line)
 	}
 }
 
-// mostNamed is how many decisions are named.
-const mostNamed = 3
-
-// unknown says which decisions rest on values that only a GPU would have computed.
-func (a *Answer) unknown() (lines []string) {
-	if a.NoValues != "" {
-		lines = append(lines, a.NoValues)
+// tell writes a line, of which the end is left out if it is too long.
+func tell(w io.Writer, line string) {
+	line = "gaugeblock: " + line
+	if utf8.RuneCountInString(line) > width {
+		line = string([]rune(line)[:width-1]) + "…"
 	}
-	all := 0
-	for _, n := range a.Decisions {
-		all += n
-	}
-	if all == 0 {
-		return lines
-	}
-	named := slices.SortedFunc(maps.Keys(a.Decisions), func(x, y string) int {
-		return cmp.Or(a.Decisions[y]-a.Decisions[x], strings.Compare(x, y))
-	})
-	text := fmt.Sprintf("%s on unknown values, so that sizes may differ on a GPU: %s", restOn(all), strings.Join(named[:min(mostNamed, len(named))], ", "))
-	if len(named) > mostNamed {
-		text += fmt.Sprintf(", and %d other lines", len(named)-mostNamed)
-	}
-	return append(lines, text)
+	fmt.Fprintln(w, line)
 }
 
-func restOn(decisions int) string {
-	if decisions == 1 {
-		return "1 decision rests"
+// short is a place in the program of which folders are left out if it has more than most characters.
+func short(place string, most int) string {
+	for utf8.RuneCountInString(place) > most {
+		_, behind, found := strings.Cut(strings.TrimPrefix(place, "…/"), "/")
+		if !found {
+			break
+		}
+		place = "…/" + behind
 	}
-	return fmt.Sprintf("%d decisions rest", decisions)
+	return place
 }
 
 // others says whose the peak is if there were several processes.
@@ -69,36 +60,33 @@ func (r *Result) others(worst *Answer) string {
 		return ""
 	}
 	if worst.Rank != "" {
-		return fmt.Sprintf(", rank %s of %d processes", worst.Rank, len(r.Processes))
+		return fmt.Sprintf(", rank %s of %d", worst.Rank, len(r.Processes))
 	}
 	return fmt.Sprintf(", process %d of %d", worst.PID, len(r.Processes))
 }
 
-func (r *Result) soFar() string {
-	if r.Interrupted {
-		return ", until it was interrupted"
-	}
-	return ""
-}
-
-// memoryLine says whether and where memory ran out: what was asked for, what was free, and why.
+// memoryLine says whether and where memory ran out, what was asked for, and what there was.
 func (r *Result) memoryLine(device *Device) string {
 	f, ended := r.Failure()
 	if f == nil {
-		if device.Retries > 0 {
-			return fmt.Sprintf("it did not run out of memory, but freed all unused segments %d times to go on", device.Retries)
+		text := "it did not run out of memory"
+		if r.Interrupted {
+			text = "interrupted; until then " + text
 		}
-		return "it did not run out of memory"
+		if device.Retries > 0 {
+			text += fmt.Sprintf(", but freed its unused segments %d times to go on", device.Retries)
+		}
+		return text
 	}
-	what := "ran out of memory"
+	what := "out of memory"
 	if !ended {
-		what = "a request failed for want of memory, and the program went on"
+		what = "it went on after a failed request"
 	}
-	at := ""
+	text := fmt.Sprintf(" (step %d): asked %s; free %s, idle %s", f.Step, size(f.Asked), size(f.free()), size(f.idle()))
 	if f.At != "" {
-		at = " at " + f.At
+		what += " at "
 	}
-	return fmt.Sprintf("%s%s (step %d): asked for %s, %s", what, at, f.Step, size(f.Asked), f.why())
+	return what + short(f.At, width-len("gaugeblock: ")-len(what)-len(text)) + text
 }
 
 // idle is what was reserved and not allocated, and free what the GPU still had for the program.
@@ -108,30 +96,21 @@ func (f *OutOfMemory) free() uint64 { return min(f.Free, f.Limit-min(f.Reserved,
 // inPieces: there was enough memory, but not in one piece.
 func (f *OutOfMemory) inPieces() bool { return f.idle()+f.free() >= f.Asked }
 
-// why says what stood in the way of a request.
-func (f *OutOfMemory) why() string {
-	text := fmt.Sprintf("with %s free on the GPU, %s allocated, and %s reserved but unused", size(f.free()), size(f.Allocated), size(f.idle()))
-	if f.inPieces() {
-		return text + ": enough, but in pieces"
-	}
-	return text + ": less than it asked for"
-}
-
-// advice says what to try.
+// advice says what to try, and why.
 func (r *Result) advice(device *Device) string {
 	f, _ := r.Failure()
 	if f == nil {
 		if smaller, found := r.smallest(device.PeakReserved); found {
-			return fmt.Sprintf("the smallest GPU of the table with that much memory is %s (%s): --gpu %s tries it", smaller.Word, size(smaller.Memory), smaller.Word)
+			return fmt.Sprintf("the smallest GPU of the table that has so much is %s (%s): --gpu %s tries it", smaller.Word, size(smaller.Memory), smaller.Word)
 		}
 		return "no smaller GPU of the table has that much memory"
 	}
 	if f.inPieces() {
-		return "try --settings expandable_segments:True, which joins free pieces"
+		return "enough memory, but in pieces: try --settings expandable_segments:True, which joins them"
 	}
-	text := fmt.Sprintf("try smaller batches, or activation checkpointing: at least %s must go", size(f.Asked-f.idle()-f.free()))
+	text := fmt.Sprintf("%s lack: try smaller batches or checkpointing", size(f.Asked-f.idle()-f.free()))
 	if larger, found := larger(r.Memory); found {
-		text += fmt.Sprintf("; or a larger GPU: --gpu %s", larger.Word)
+		text += fmt.Sprintf(", or a larger GPU: --gpu %s", larger.Word)
 	}
 	return text
 }
@@ -155,4 +134,17 @@ func larger(memory uint64) (best gpus.GPU, found bool) {
 		}
 	}
 	return best, found
+}
+
+// untried says that nobody has tried the program's PyTorch with this.
+func (a *Answer) untried() string {
+	number, _, _ := strings.Cut(a.Torch, "+")
+	parts := strings.Split(number, ".")
+	if a.Torch == "" || len(parts) < 2 {
+		return ""
+	}
+	if release, known := upstream.Find(parts[0] + "." + parts[1]); known && release.Tried != "" {
+		return ""
+	}
+	return fmt.Sprintf("nobody has tried PyTorch %s with this gaugeblock, which knows releases up to %s", number, upstream.Newest().Name)
 }

@@ -3,6 +3,7 @@ package run
 import (
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"gaugeblock/spec"
 )
@@ -19,23 +20,37 @@ func TestVerdict(t *testing.T) {
 	full := OutOfMemory{Asked: 2 * gib, Limit: 24 * gib, Free: gib, Step: 3, At: "train.py:88", Reserved: 22 * gib, Allocated: 22 * gib}
 	pieces := OutOfMemory{Asked: 2 * gib, Limit: 24 * gib, Free: gib, Reserved: 22 * gib, Allocated: 18 * gib}
 	limited := OutOfMemory{Asked: 2 * gib, Limit: 8 * gib, Free: 16 * gib, Reserved: 7 * gib, Allocated: 7 * gib}
+	deep := full
+	deep.At = "../../projects/model/experiments/training/loop/train.py:88"
 	const ended = "torch.OutOfMemoryError"
 	for name, c := range map[string]struct {
 		result Result
 		want   []string
 	}{
-		"nothing": {Result{}, []string{"no process of the command allocated"}},
+		"nothing": {Result{}, []string{"no process allocated"}},
 		"fits": {Result{GPU: "h200", Memory: 139 * gib, Processes: []Answer{{Devices: []Device{ran}}}},
 			[]string{"peak reserved 12.00 GiB, allocated 10.00 GiB, on h200", "it did not run out of memory", "is t4 (14.56 GiB)"}},
-		"interrupted": {Result{Interrupted: true, Processes: []Answer{{Devices: []Device{ran}}}}, []string{"until it was interrupted"}},
+		"interrupted": {Result{Interrupted: true, Processes: []Answer{{Devices: []Device{ran}}}}, []string{"interrupted; until then it did not run out"}},
 		"full": {Result{GPU: "4090", Memory: 24 * gib, Processes: []Answer{{Uncaught: ended, OOMs: []OutOfMemory{full}, Devices: []Device{ran}}}},
-			[]string{"ran out of memory at train.py:88 (step 3): asked for 2.00 GiB, with 1024.00 MiB free", "less than it asked for", "at least 1024.00 MiB must go; or a larger GPU: --gpu 5090"}},
+			[]string{"out of memory at train.py:88 (step 3): asked 2.00 GiB; free 1024.00 MiB, idle 0 bytes", "1024.00 MiB lack: try smaller batches", "or a larger GPU: --gpu 5090"}},
 		"pieces": {Result{Memory: 24 * gib, Processes: []Answer{{Uncaught: ended, OOMs: []OutOfMemory{pieces}, Devices: []Device{ran}}}},
-			[]string{"4.00 GiB reserved but unused: enough, but in pieces", "try --settings expandable_segments:True"}},
+			[]string{"free 1024.00 MiB, idle 4.00 GiB", "enough memory, but in pieces: try --settings expandable_segments:True"}},
 		"caught": {Result{Memory: 24 * gib, Processes: []Answer{{OOMs: []OutOfMemory{limited}, Devices: []Device{ran}}}},
-			[]string{"and the program went on (step 0): asked for 2.00 GiB, with 1024.00 MiB free"}},
-		"ranks": {Result{Processes: []Answer{{Rank: "0", Devices: []Device{{}}}, {Rank: "1", Devices: []Device{ran}}}}, []string{"rank 1 of 2 processes"}},
+			[]string{"it went on after a failed request (step 0): asked 2.00 GiB; free 1024.00 MiB"}},
+		"ranks": {Result{Processes: []Answer{{Rank: "0", Devices: []Device{{}}}, {Rank: "1", Devices: []Device{ran}}}}, []string{"rank 1 of 2"}},
+		"long path": {Result{GPU: "4090", Memory: 24 * gib, Processes: []Answer{{Uncaught: ended, OOMs: []OutOfMemory{deep}, Devices: []Device{ran}}}},
+			[]string{"out of memory at …/train.py:88 (step 3): asked"}},
+		"new": {Result{Processes: []Answer{{Torch: "2.99.1+cu140", Devices: []Device{ran}}}}, []string{"nobody has tried PyTorch 2.99.1 with"}},
+		"sizes": {Result{Processes: []Answer{{Devices: []Device{ran}, Decisions: map[string]int{"a.py:1 nonzero": 3, "a.py:7 item": 1}}}},
+			[]string{"4 decisions rest on unknown values, 3 of them sizes: a.py:1 nonzero, and 1 more"}},
+		"no sizes": {Result{Processes: []Answer{{Devices: []Device{ran}, Decisions: map[string]int{"a.py:7 item": 1}}}},
+			[]string{"1 decision rests on an unknown value, no size: a.py:7 item"}},
 	} {
+		for line := range strings.Lines(told(c.result)) {
+			if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > width {
+				t.Errorf("%s: a line of %d characters: %s", name, n, line)
+			}
+		}
 		for _, want := range c.want {
 			if got := told(c.result); !strings.Contains(got, want) {
 				t.Errorf("%s: %s has not %q", name, got, want)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -46,9 +47,9 @@ type AgainstReport struct {
 	Causes     []Cause   `json:"causes"`
 }
 
-// A Cause is a decision that the builds make differently, as far as smallest programs tell:
-// programs are of one cause if their smallest programs have operations of the same kinds, and the
-// same thing differs in them.
+// A Cause is a decision that the builds make differently, as far as smallest programs tell: two
+// programs are of one cause if the same thing differs in them in an operation of the same kind, and
+// one has all kinds of operations and all keys of settings that the other has.
 type Cause struct {
 	Finding
 	Programs int     `json:"programs"` // in which it was met; those that were not made smaller count as the most similar
@@ -56,6 +57,7 @@ type Cause struct {
 	Settings string  `json:"settings"` // of the smallest program
 
 	key, signature string
+	parts          map[string]bool // kinds of operations, and keys of settings
 	operations     int
 }
 
@@ -104,10 +106,32 @@ func (a Against) Run() (AgainstReport, error) {
 	for signature, n := range run.seen {
 		run.share(signature, n)
 	}
+	run.report.Causes = merged(run.report.Causes)
 	slices.SortFunc(run.report.Causes, func(x, y Cause) int {
 		return cmp.Or(cmp.Compare(y.Programs, x.Programs), cmp.Compare(x.key, y.key))
 	})
 	return run.report, run.failed
+}
+
+// merged adds each cause to one that has less in it and is the same apart from that.
+func merged(causes []Cause) (kept []Cause) {
+	slices.SortFunc(causes, func(x, y Cause) int {
+		return cmp.Or(cmp.Compare(len(x.parts), len(y.parts)), cmp.Compare(x.operations, y.operations), cmp.Compare(x.Seed, y.Seed))
+	})
+	for _, c := range causes {
+		i := slices.IndexFunc(kept, func(k Cause) bool {
+			missing := maps.Clone(k.parts)
+			maps.DeleteFunc(missing, func(part string, _ bool) bool { return c.parts[part] })
+			return k.key == c.key && len(missing) == 0
+		})
+		if i < 0 {
+			kept = append(kept, c)
+			continue
+		}
+		kept[i].Programs += c.Programs
+		kept[i].Seconds = min(kept[i].Seconds, c.Seconds)
+	}
+	return kept
 }
 
 // share counts programs that have a signature with the cause that was met with it first.
@@ -219,7 +243,8 @@ func (a *against) found(pair *buildPair, area string, seed uint64, o Outcome) er
 	if err != nil {
 		return err
 	}
-	c := Cause{key: causeOf(&small), signature: signature, Seconds: since, Settings: small.Header.Settings, operations: len(small.Ops)}
+	c := Cause{signature: signature, Seconds: since, Settings: small.Header.Settings, operations: len(small.Ops)}
+	c.key, c.parts = causeOf(&small)
 	c.Finding = Finding{Area: area, Seed: seed, What: pair.inWords(a.report.Builds, small.Difference)}
 	for i := range small.Ops {
 		c.Program = append(c.Program, small.Ops[i].InWords())
@@ -227,7 +252,7 @@ func (a *against) found(pair *buildPair, area string, seed uint64, o Outcome) er
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.seen[signature]--
-	i := slices.IndexFunc(a.report.Causes, func(other Cause) bool { return other.key == c.key })
+	i := slices.IndexFunc(a.report.Causes, func(other Cause) bool { return other.key == c.key && maps.Equal(other.parts, c.parts) })
 	if i >= 0 {
 		known := &a.report.Causes[i]
 		if c.Programs, c.Seconds = known.Programs+1, known.Seconds; known.operations <= c.operations {
@@ -266,30 +291,27 @@ func shapeOf(answer string) string {
 	}, answer)
 }
 
-// causeOf is what the smallest programs of one cause have in common: the kinds of their operations
-// and the keys of their settings, or, where only words differ, these.
-func causeOf(o *Outcome) string {
-	kinds := map[string]bool{}
+// causeOf is what the smallest programs of one cause have in common: what differs, in which kind of
+// operation; and what else is in this one, kinds of operations and keys of settings. Where only words
+// differ nothing else matters.
+func causeOf(o *Outcome) (key string, parts map[string]bool) {
+	what, last := o.Difference.What, o.Ops[len(o.Ops)-1].Kind
+	shapes := strings.Join([]string{what, shapeOf(o.Difference.Reference), shapeOf(o.Difference.PyTorch)}, "|")
+	if what == "error" || what == "message" {
+		return shapes, nil
+	}
+	parts = map[string]bool{}
 	for i := range o.Ops {
-		kinds[string(o.Ops[i].Kind)] = true
+		parts[string(o.Ops[i].Kind)] = true
 	}
 	for _, item := range splitSettings(o.Header.Settings) {
-		key, _, _ := strings.Cut(item, ":")
-		kinds[key] = true
+		name, _, _ := strings.Cut(item, ":")
+		parts[name] = true
 	}
-	what := o.Difference.What
-	if what == "error" || what == "message" {
-		return strings.Join([]string{what, shapeOf(o.Difference.Reference), shapeOf(o.Difference.PyTorch)}, "|")
-	}
-	if what == "address" || o.Ops[len(o.Ops)-1].Kind == trace.OpMalloc && what == "trace entry" {
+	if what == "address" || last == trace.OpMalloc && what == "trace entry" {
 		what = "memory" // that a request gets
 	}
-	var list []string
-	for kind := range kinds {
-		list = append(list, kind)
-	}
-	slices.Sort(list)
-	return what + "|" + string(o.Ops[len(o.Ops)-1].Kind) + "|" + strings.Join(list, " ")
+	return what + "|" + string(last), parts
 }
 
 // String is the last line of a report.
@@ -528,8 +550,12 @@ func (j *job) alone(place *place) (answer alone, err error) {
 	return answer, nil
 }
 
-// sourcePlace is where in PyTorch's source an assertion has failed.
-var sourcePlace = regexp.MustCompile(`at "[^"]*":\d+`)
+// sourcePlace is where in PyTorch's source an assertion has failed; someAddress one that an error
+// names: which of several it names depends on addresses in the heap.
+var (
+	sourcePlace = regexp.MustCompile(`at "[^"]*":\d+`)
+	someAddress = regexp.MustCompile(`0x[0-9a-f]+`)
+)
 
 // describe gathers what an operation did. Order that comes of addresses in the heap is taken out of
 // it: two builds have different heaps. What has followed from such an order is left out, or begins
@@ -538,6 +564,7 @@ func describe(player *replay.Player, op *trace.Op, out *replay.Performed, looks 
 	d.Error, d.Address, d.Entries = trace.ErrorName(out.Err), out.Ptr, slices.Clone(out.Entries)
 	if out.Err != nil && trace.ErrorName(out.Err) != trace.ErrorOOM {
 		d.Error = sourcePlace.ReplaceAllString(inWords(out.Err), "in the source")
+		d.Error = someAddress.ReplaceAllString(d.Error, "an address")
 	}
 	if op.Kind == trace.OpRestore && out.Err != nil {
 		return did{Error: d.Error}, nil
@@ -547,14 +574,15 @@ func describe(player *replay.Player, op *trace.Op, out *replay.Performed, looks 
 		d.Message = full.Message
 	}
 	a := player.Allocator()
+	replay.SortFrees(d.Entries)
 	if op.Kind == trace.OpRestore {
 		slices.SortFunc(d.Entries, replay.CompareEntries)
+	}
+	if op.Kind == trace.OpRestore || completedFrees(d.Entries) > 1 { // peaks and sums follow the order
 		r := a.(spec.StatsResetter)
 		if err := errors.Join(r.ResetPeakStats(op.Device), r.ResetAccumulatedStats(op.Device)); err != nil {
 			return d, err
 		}
-	} else {
-		replay.SortFrees(d.Entries)
 	}
 	figures, err := a.Stats(op.Device)
 	if err != nil {

@@ -74,6 +74,7 @@ GAUGEBLOCK_API int gaugeblock_pinned(const void *ptr);
 
 // Values that are known beside the device: values.c.
 GAUGEBLOCK_API void gaugeblock_uploaded(void *to, const void *from, size_t bytes);
+GAUGEBLOCK_API void gaugeblock_transferred(void *to, const void *from, size_t bytes, int sure);
 GAUGEBLOCK_API void gaugeblock_answered(void *to, size_t bytes);
 
 // gaugeblock_ended keeps an error as the thread's last one, in the runtime's interface.

@@ -1,5 +1,5 @@
-// Values that are known beside the device (python/values): who sees what is copied to a device, and
-// what the next copies of as many bytes to the host are answered with, on the same thread.
+// Values that are known beside the device (python/values): who sees what is copied to a device, who
+// sees what libraries copy within one (not sure: if other ranks have the same), and what the next copies of as many bytes to the host are answered with, on the same thread.
 #include "core.h"
 
 #include <string.h>
@@ -8,8 +8,10 @@ enum { MAX_ANSWERS = 4, ANSWER_BYTES = 8 };
 static __thread struct { unsigned char bytes[ANSWER_BYTES]; size_t size; } answers[MAX_ANSWERS];
 static __thread int there;
 static void (*upload)(void *, const void *, size_t);
+static void (*transfer)(void *, const void *, size_t, int);
 
 GAUGEBLOCK_API void gaugeblock_on_upload(void (*function)(void *, const void *, size_t)) { upload = function; }
+GAUGEBLOCK_API void gaugeblock_on_transfer(void (*function)(void *, const void *, size_t, int)) { transfer = function; }
 GAUGEBLOCK_API void gaugeblock_drop_answers(void) { there = 0; }
 
 GAUGEBLOCK_API void gaugeblock_answer(const void *bytes, size_t size) {
@@ -22,6 +24,12 @@ GAUGEBLOCK_API void gaugeblock_answer(const void *bytes, size_t size) {
 void gaugeblock_uploaded(void *to, const void *from, size_t bytes) {
 	if (upload != NULL) {
 		upload(to, from, bytes);
+	}
+}
+
+void gaugeblock_transferred(void *to, const void *from, size_t bytes, int sure) {
+	if (transfer != NULL) {
+		transfer(to, from, bytes, sure);
 	}
 }
 

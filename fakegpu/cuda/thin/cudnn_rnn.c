@@ -90,16 +90,3 @@ API cudnnGetRNNWeightParams(void *h, struct rnn *r, int layer, size_t bytes, cha
 	}
 	return 0;
 }
-
-// How much a network needs while it works and keeps for the way back depends on the device and is
-// in no public formula: it is taken to be next to nothing.
-API cudnnGetRNNTempSpaceSizes(void *h, struct rnn *r, int mode, void *x, size_t *workspace, size_t *reserve) {
-	(void)h, (void)r, (void)mode, (void)x;
-	if (workspace != NULL) {
-		*workspace = 0;
-	}
-	if (reserve != NULL) {
-		*reserve = 4;
-	}
-	return 0;
-}

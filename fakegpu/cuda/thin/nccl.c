@@ -1,5 +1,6 @@
 // Collectives are pieces of work on their streams. Nothing is sent: every rank is a process of its own,
-// with a machine of its own.
+// with a machine of its own. Of a communicator with one rank they are copies; of one with more, the
+// others are taken to have what this one has.
 #include "thin.h"
 
 typedef struct { char bytes[128]; } Id;
@@ -103,37 +104,61 @@ API ncclMemFree(void *ptr) {
 
 static int collective(const char *name, void *stream) { return gaugeblock_launch_kernel(name, stream) == 0 ? 0 : FAILED; }
 
-API ncclAllReduce(const void *from, void *to, size_t count, int type, int operation, void *c, void *stream) {
-	(void)from, (void)to, (void)count, (void)type, (void)operation, (void)c;
+// bytes_of is the size of so many numbers of a type.
+static size_t bytes_of(size_t count, int type) {
+	static const unsigned char sizes[] = {1, 1, 4, 4, 8, 8, 2, 4, 8, 2, 1, 1};
+	return type >= 0 && type < (int)sizeof sizes ? count * sizes[type] : 0;
+}
+
+static void copied(void *to, const void *from, size_t bytes, int sure) {
+	if (bytes > 0 && to != from) {
+		gaugeblock_transferred(to, from, bytes, sure);
+	}
+}
+
+API ncclAllReduce(const void *from, void *to, size_t count, int type, int operation, struct communicator *c, void *stream) {
+	(void)operation;
+	copied(to, from, bytes_of(count, type), c->ranks == 1);
 	return collective("ncclAllReduce", stream);
 }
 
-API ncclReduceScatter(const void *from, void *to, size_t count, int type, int operation, void *c, void *stream) {
-	(void)from, (void)to, (void)count, (void)type, (void)operation, (void)c;
+API ncclReduceScatter(const char *from, void *to, size_t count, int type, int operation, struct communicator *c, void *stream) {
+	(void)operation;
+	size_t bytes = bytes_of(count, type);
+	copied(to, from + bytes * (size_t)c->rank, bytes, c->ranks == 1);
 	return collective("ncclReduceScatter", stream);
 }
 
-API ncclAllGather(const void *from, void *to, size_t count, int type, void *c, void *stream) {
-	(void)from, (void)to, (void)count, (void)type, (void)c;
+API ncclAllGather(const void *from, char *to, size_t count, int type, struct communicator *c, void *stream) {
+	size_t bytes = bytes_of(count, type);
+	for (int rank = 0; rank < c->ranks; rank++) {
+		copied(to + bytes * (size_t)rank, from, bytes, rank == c->rank);
+	}
 	return collective("ncclAllGather", stream);
 }
 
-API ncclAlltoAll(const void *from, void *to, size_t count, int type, void *c, void *stream) {
-	(void)from, (void)to, (void)count, (void)type, (void)c;
+API ncclAlltoAll(const char *from, char *to, size_t count, int type, struct communicator *c, void *stream) {
+	size_t bytes = bytes_of(count, type);
+	for (int rank = 0; rank < c->ranks; rank++) {
+		copied(to + bytes * (size_t)rank, from + bytes * (size_t)c->rank, bytes, rank == c->rank);
+	}
 	return collective("ncclAlltoAll", stream);
 }
 
-API ncclBroadcast(const void *from, void *to, size_t count, int type, int root, void *c, void *stream) {
-	(void)from, (void)to, (void)count, (void)type, (void)root, (void)c;
+API ncclBroadcast(const void *from, void *to, size_t count, int type, int root, struct communicator *c, void *stream) {
+	copied(to, from, bytes_of(count, type), c->rank == root);
 	return collective("ncclBroadcast", stream);
 }
 
-API ncclBcast(void *buffer, size_t count, int type, int root, void *c, void *stream) {
+API ncclBcast(void *buffer, size_t count, int type, int root, struct communicator *c, void *stream) {
 	return ncclBroadcast(buffer, buffer, count, type, root, c, stream);
 }
 
-API ncclReduce(const void *from, void *to, size_t count, int type, int operation, int root, void *c, void *stream) {
-	(void)from, (void)to, (void)count, (void)type, (void)operation, (void)root, (void)c;
+API ncclReduce(const void *from, void *to, size_t count, int type, int operation, int root, struct communicator *c, void *stream) {
+	(void)operation;
+	if (c->rank == root) {
+		copied(to, from, bytes_of(count, type), c->ranks == 1);
+	}
 	return collective("ncclReduce", stream);
 }
 

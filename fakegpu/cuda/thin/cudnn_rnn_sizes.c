@@ -1,0 +1,114 @@
+// How much a recurrent network needs while it works (workspace), and keeps for the way back
+// (reserve). NVIDIA publishes no formula: these follow 4,436 sizes that cuDNN 9.19 gave on an H200
+// (testdata/rnn_sizes.txt has some). The reserve and the workspace of inference are exact in all of
+// them, but for networks with projections; the workspace of training is mostly exact, and within 3 %,
+// of networks without gates within 10 %.
+
+// The sequences of a batch: their lengths together, or as if all were as long as the longest.
+struct sequences { int type, layout, longest, batch, vector; size_t steps; };
+enum { PACKED = 1 };
+
+API cudnnSetRNNDataDescriptor(struct sequences *x, int type, int layout, int longest, int batch, int vector, const int *lengths, void *fill) {
+	(void)fill;
+	*x = (struct sequences){type, layout, longest, batch, vector, 0};
+	for (int i = 0; i < batch; i++) {
+		x->steps += layout == PACKED ? (size_t)lengths[i] : (size_t)longest;
+	}
+	return 0;
+}
+
+struct dropout { float rate; };
+
+API cudnnSetDropoutDescriptor(struct dropout *d, void *h, float rate, void *states, size_t bytes, unsigned long long seed) {
+	(void)h, (void)states, (void)bytes, (void)seed;
+	d->rate = rate;
+	return 0;
+}
+
+API cudnnRestoreDropoutDescriptor(struct dropout *d, void *h, float rate, void *states, size_t bytes, unsigned long long seed) {
+	return cudnnSetDropoutDescriptor(d, h, rate, states, bytes, seed);
+}
+
+static int drops(const struct rnn *r) { return r->dropout != NULL && ((struct dropout *)r->dropout)->rate > 0; }
+static int projects(const struct rnn *r) { return r->projected != r->hidden; }
+static size_t larger(size_t a, size_t b) { return a > b ? a : b; }
+
+enum { PART = 32 }; // bytes of which each part is a multiple
+static size_t whole_parts(size_t bytes) { return (bytes + PART - 1) / PART * PART; }
+
+// reserve_of: of each layer, for each step, its gates and what they gave; between layers what went
+// from one to the next, and one bit for each number that may be dropped.
+static size_t reserve_of(const struct rnn *r, const struct sequences *x) {
+	size_t element = bytes_of(r), dirs = (size_t)directions(r), layers = (size_t)r->layers, hidden = (size_t)r->hidden;
+	size_t gates_kept = r->cell == LSTM ? 4 : r->cell == GRU ? 6 : 1, states_kept = r->cell == LSTM;
+	size_t rows = x->steps * element, all = layers * dirs, between = (layers - 1) * dirs;
+	size_t bytes = 256 + whole_parts(rows * all * gates_kept * hidden) + whole_parts(rows * all * states_kept * hidden) +
+		whole_parts(rows * between * hidden);
+	if (projects(r)) {
+		bytes += whole_parts(rows * all * hidden) + whole_parts(rows * all * (size_t)r->projected);
+	}
+	if (drops(r)) {
+		size_t numbers = (size_t)x->longest * (size_t)x->batch * dirs * (size_t)r->projected;
+		bytes += between * whole_parts((numbers + 7) / 8);
+	}
+	return bytes;
+}
+
+// forward_of and backward_of are in numbers, of what a pass holds beside the weights.
+static size_t forward_of(const struct rnn *r, const struct sequences *x) {
+	enum { STEPS_AT_ONCE = 256 };
+	size_t steps = x->steps, hidden = (size_t)r->hidden, dirs = (size_t)directions(r), n = (size_t)gates(r);
+	size_t rows = dirs == 2 || steps < STEPS_AT_ONCE * (size_t)x->batch ? steps : STEPS_AT_ONCE * (size_t)x->batch;
+	size_t numbers = rows * n * dirs * hidden;
+	if (dirs == 2) {
+		numbers += 2 * steps * dirs * hidden;
+	} else if (drops(r)) {
+		numbers += steps * hidden;
+	}
+	return x->layout == PACKED ? numbers : numbers + steps * ((size_t)r->input + dirs * hidden);
+}
+
+static size_t backward_of(const struct rnn *r, const struct sequences *x) {
+	size_t input = (size_t)r->input, output = (size_t)directions(r) * (size_t)r->hidden, row;
+	if (directions(r) == 1) {
+		row = larger(input, output) + (r->layers > 1 ? 0 : output);
+	} else {
+		row = r->layers > 1 ? larger(4 * output, 4 * input + 2 * output) : larger(3 * output, 4 * input + output);
+	}
+	return x->steps * (x->layout == PACKED ? row : row + 2 * (input + output));
+}
+
+// states_of is how many vectors of the hidden size a layer holds for each sequence.
+static size_t states_of(const struct rnn *r, const struct sequences *x, int back) {
+	int lstm = r->cell == LSTM, two = directions(r) == 2, packed = x->layout == PACKED;
+	if (back && lstm && two) {
+		return packed ? 5 : 13;
+	}
+	size_t n = lstm ? 6 : r->cell == GRU ? 3 : 1;
+	return n + (two ? 2 : 0) + (packed ? 0 : lstm ? 4 : 2) + (back && gates(r) == 1 && !two && !packed ? 2 : 0);
+}
+
+static size_t workspace_of(const struct rnn *r, const struct sequences *x, int train) {
+	enum { BYTES_OF_STREAM = 8 << 20 };
+	size_t all = (size_t)r->layers * (size_t)directions(r), vectors = (size_t)r->hidden * (size_t)x->batch * all;
+	size_t numbers = forward_of(r, x) + states_of(r, x, 0) * vectors;
+	if (train) {
+		numbers = larger(numbers, backward_of(r, x) + states_of(r, x, 1) * vectors);
+	}
+	struct rnn plain = *r;
+	plain.bias = 0;
+	size_t weights = place(&plain, -1, -1, 0);
+	return whole_parts(numbers * bytes_of(r)) + all * BYTES_OF_STREAM + weights * bytes_of(r) +
+		(x->layout == PACKED ? 256 : 256 + whole_parts((size_t)x->batch * 8));
+}
+
+API cudnnGetRNNTempSpaceSizes(void *h, struct rnn *r, int train, struct sequences *x, size_t *workspace, size_t *reserve) {
+	(void)h;
+	if (workspace != NULL) {
+		*workspace = workspace_of(r, x, train);
+	}
+	if (reserve != NULL) {
+		*reserve = train ? reserve_of(r, x) : 0;
+	}
+	return 0;
+}

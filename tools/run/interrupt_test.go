@@ -1,0 +1,54 @@
+package run
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+)
+
+// A signal that reaches only this process is passed on, and the program's end is awaited.
+func TestInterrupt(t *testing.T) {
+	needsLibraries(t)
+	r := runs(t, Options{Command: []string{"/bin/sh", "-c", `kill -INT "$PPID"; exec sleep 60`}}, 130)
+	if !r.Interrupted || r.Seconds > 30 {
+		t.Errorf("interrupted: %v, after %.0f s", r.Interrupted, r.Seconds)
+	}
+}
+
+// Ctrl-C gives the answer so far, and who watches hears of steps.
+func TestInterruptedTraining(t *testing.T) {
+	for _, python := range pythons(t) {
+		t.Run(filepath.Base(filepath.Dir(filepath.Dir(python))), func(t *testing.T) {
+			var last Progress
+			watch := func(p Progress) { last = p }
+			r := runs(t, Options{Command: []string{python, filepath.Join("testdata", "endless.py")}, Progress: watch}, 130)
+			worst, device := r.Worst()
+			if device == nil || device.PeakReserved == 0 || worst.Steps != 2 || !r.Interrupted {
+				t.Errorf("%+v", r)
+			}
+			if last.Steps != 2 || last.Reserved == 0 || last.Allocated == 0 {
+				t.Errorf("the last progress is %v", last)
+			}
+		})
+	}
+}
+
+func TestProgress(t *testing.T) {
+	folder := t.TempDir()
+	write(t, folder, "7.progress", `{"steps": 4, "devices": [{"allocated": 1, "reserved": 2097152}, {"allocated": 3145728, "reserved": 4194304}]}`)
+	write(t, folder, "8.progress", `{"steps": 5, "devices": [{"allocated": 1, "reserved": 2097152}]}`)
+	write(t, folder, "9.progress", `{"steps": `)
+	if got, want := progressOf(folder).String(), "allocated 3.00 MiB, reserved 4.00 MiB, 5 steps"; got != want {
+		t.Errorf("%q, not %q", got, want)
+	}
+}
+
+// A command that cannot be started is an error, and not the program's status.
+func TestNoProgram(t *testing.T) {
+	needsLibraries(t)
+	_, err := Run(Options{Command: []string{filepath.Join(t.TempDir(), "none")}, GPUs: 1, Say: func(string) {}}, t.TempDir())
+	if _, is := err.(*exec.Error); !is && !os.IsNotExist(err) {
+		t.Errorf("%v", err)
+	}
+}
