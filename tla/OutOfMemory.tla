@@ -46,6 +46,7 @@ NoNeedlessReturn ==
                         \/ \E s \in Streams, n \in Sizes : Malloc(s, n) /\ MustMakeRoom(0, s, n)]_vars
 
 EmptyCacheWaitsForAReason == [][EmptyCache => WaitsForAReason]_vars
+EmptyCacheLeavesNothingWaiting == [][EmptyCache => Waiting' = {}]_vars
 
 SegmentsFitRequests ==
     [][Obtained # {} => \A s \in Streams, n \in Sizes : Malloc(s, n) => ObtainsWhatItNeeds(n)]_vars

@@ -68,7 +68,9 @@ ObtainAfter(first, p) ==
     IN IF first.found # {}
        THEN ReturnBlock(CountDriverSegments(first.heap, p.pool, 1), p, First(first.found))
        ELSE IF overflow # {} THEN ReturnBlock(first.heap, p, First(overflow))
-       ELSE IF second.found # {} THEN ReturnBlock(second.heap, p, First(second.found))
+       ELSE IF second.found # {}
+       THEN ReturnBlock(IF RoutesUncaptured THEN CountDriverSegments(second.heap, p.pool, 1) ELSE second.heap,
+                        p, First(second.found))
        ELSE RetryOrFail(second.heap, p)
 
 ObtainBlock(h, p) == ObtainAfter(AllocBlock(h, p), p)
@@ -278,7 +280,7 @@ OverflowOrder == <<2, 4, 1, 3>>
 \* A malloc can be served only if memory is returned first.
 MustReturn(stream, bytes) ==
     /\ MustMakeRoom(RoutedTo(stream), stream, bytes)
-    /\ RoutedTo(stream) = 0 => Overflowing(stream, bytes) = {}
+    /\ IF UseOnOOMLast THEN TRUE ELSE RoutedTo(stream) = 0 => Overflowing(stream, bytes) = {}
 
 \* A malloc fails only if no free block fits, and there would be no room for the segment if all
 \* that can be returned were returned.  In captures less is: see CacheIsReleasedInCapture.
@@ -323,6 +325,7 @@ NoNeedlessReturn ==
                 /\ captures # <<>> => y.stream = s /\ g.pool = RoutedTo(s)]_vars
 
 EmptyCacheWaitsForAReason == [][EmptyCache => WaitsForAReason]_vars
+EmptyCacheLeavesNothingWaiting == [][EmptyCache /\ captures = <<>> => Waiting' = {}]_vars
 
 SegmentsFitRequests ==
     [][Obtained # {} => \A s \in Streams, n \in Sizes : Malloc(s, n) => ObtainsWhatItNeeds(n)]_vars
@@ -348,7 +351,8 @@ PagesAreCounted ==
                        THEN [q EXCEPT !.driverSegments = n] \in pools'
                        ELSE n <= 0
           IN /\ EmptyCache => is(q.driverSegments - Cardinality(losing))
-             /\ Returned = {} /\ (\E s \in Streams, n \in Sizes : Malloc(s, n)) => is(q.driverSegments + more)]_vars
+             /\ segments \subseteq segments' /\ Returned = {} /\ (\E s \in Streams, n \in Sizes : Malloc(s, n)) =>
+                    is(q.driverSegments + more)]_vars
 
 \* The allocator knows the streams that use what the program holds, and which of the uses are in graphs.
 UsesAreTouches ==

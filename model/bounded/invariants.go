@@ -42,7 +42,7 @@ func (c *CachingAllocator) always() []string {
 	names := append(slices.Sorted(maps.Keys(invariants)), "BlocksFitRequests", "EmptyCacheReleasesAll", "MallocsAreServed",
 		"BestFitServes", "NoNeedlessReturn", "SegmentsFitRequests", "CountersFollowHistory")
 	if len(c.Streams) > 1 {
-		names = append(names, "NoNeedlessWait", "EmptyCacheWaitsForAReason", "PromptlyReclaimed")
+		names = append(names, "NoNeedlessWait", "EmptyCacheWaitsForAReason", "EmptyCacheLeavesNothingWaiting", "PromptlyReclaimed")
 	}
 	if c.Config.ExpandableSegments {
 		return append(names, "ExpandableSegmentsGrow", "PagesKeepToLimit") // pages can pass the limit: see MCExpandable_weak_limit.cfg

@@ -284,7 +284,9 @@ func (p *PrivatePools) requestsAreRouted(from *model.State, label int, to *model
 // positive the pool stays.
 func (p *PrivatePools) pagesAreCounted(from *model.State, label int, to *model.State) bool {
 	_, _, isMalloc := p.request(label)
-	if !p.Config.ExpandableSegments || waiting(from) || isMalloc && len(returned(from, to)) > 0 || p.isFault(label) {
+	isGone := func(g model.Segment) bool { return poolAt(to, g.Address) != g.Pool }
+	isGranted := isMalloc && (len(returned(from, to)) > 0 || slices.ContainsFunc(from.Segments, isGone)) // perhaps again
+	if !p.Config.ExpandableSegments || waiting(from) || isGranted || p.isFault(label) {
 		return true
 	}
 	for _, before := range from.Pools {

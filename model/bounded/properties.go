@@ -156,6 +156,8 @@ func (c *CachingAllocator) property(name string, fair [][]int, to *explore.Optio
 		step(c.promptlyReclaimed)
 	case "NoNeedlessWait":
 		step(c.noNeedlessWait)
+	case "EmptyCacheLeavesNothingWaiting":
+		step(c.emptyCacheLeavesNothingWaiting)
 	case "EmptyCacheWaitsForAReason":
 		step(c.emptyCacheWaitsForAReason)
 	case "BestFitServes":

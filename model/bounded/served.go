@@ -193,6 +193,11 @@ func (c *CachingAllocator) emptyCacheWaitsForAReason(from *model.State, label in
 	})
 }
 
+// emptyCacheLeavesNothingWaiting: outside of captures it waits for all.
+func (c *CachingAllocator) emptyCacheLeavesNothingWaiting(from *model.State, label int, to *model.State) bool {
+	return label != c.emptyCache.label() || len(from.Truth.Captures) > 0 || !waiting(to)
+}
+
 // isWaitedFor reports whether EmptyCache has a reason to wait for a stream: a block waits for it, or
 // memory of the stream is returned to the driver, or any is where the driver waits for all work.
 func isWaitedFor(from *model.State, id spec.DeviceStream, to *model.State) bool {

@@ -144,6 +144,9 @@ var changes = map[string]func(s *bounded.State) bool{
 	"NoNeedlessWait":    completeAll,
 
 	"EmptyCacheWaitsForAReason": completeAll,
+	"EmptyCacheLeavesNothingWaiting": func(s *bounded.State) bool {
+		return eachBlock(s, func(_ *model.Segment, b *model.Block) bool { b.State = spec.ActivePendingFree; return true })
+	},
 	"BlocksFitRequests": func(s *bounded.State) bool {
 		return eachAllocated(s, func(b *model.Block) { b.Size += 10 })
 	},

@@ -51,7 +51,7 @@ var modules = map[string]module{
 	"Checkpoint": {"checkpoint", concat(truths, poolInvariants, structures), []string{"CheckpointRestoresWhatItSaved", "UsesAreCounted"}},
 
 	// With the properties of what programs are owed alone (Served.tla).
-	"CoreServed": {"core", owed, concat(owedSteps, []string{"JustEnoughIsReturned", "NoNeedlessReturn"})},
+	"CoreServed":  {"core", owed, concat(owedSteps, []string{"JustEnoughIsReturned", "NoNeedlessReturn"})},
 	"PagesServed": {"core", []string{"MallocsAreServed"}, concat(owedSteps, []string{"ExpandableSegmentsGrow", "PagesKeepToLimit"})},
 	"PoolsServed": {"pools", concat(owed, []string{"UnusedPoolsAreErased", "UnusedPoolsAreReleased", "UsesAreTouches", "OverflowPoolsServe"}),
 		concat(owedSteps, []string{"GraphUsesAreNotAwaited", "LivePoolsServe", "OverflowPoolsInOrder", "RequestsAreRouted"})},

@@ -10,6 +10,8 @@ var NotDriven = map[string]string{
 	"expandable_streams":  "as own_work",
 	"used_pools":          "the driver of a walk reports every stream whose requests are routed as captured",
 	"used_pools_oversize": "as used_pools",
+	"expandable_holes":    "its steps are those of expandable",
+	"oversize_three":      "its steps are those of oversize",
 
 	"first_routing": "the rule is that of releases up to 2.9, and a walk is of 2.11",
 
