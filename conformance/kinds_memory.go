@@ -44,7 +44,7 @@ var memoryKinds = map[trace.OpKind]kind{
 	trace.OpEmptyCache: {propose: (*Generator).emptyCache, allowed: (*Program).mayEmptyCache, did: nothing},
 	trace.OpSetMemoryFraction: {
 		propose: func(g *Generator) trace.Op {
-			return trace.Op{Device: g.device(), Fraction: pick(g, []float64{1, 1, 0.75, 0.5, 0.3, 0.2, 0})}
+			return trace.Op{Device: g.device(), Fraction: g.fraction()}
 		},
 		allowed: (*Program).maySetMemoryFraction, did: nothing,
 		misuse: &misuse{
@@ -79,6 +79,16 @@ var memoryKinds = map[trace.OpKind]kind{
 			}
 		},
 	},
+}
+
+// fraction is a memory fraction. Every fourth allows a whole number of large pages but for half a
+// byte, so that how the limit is rounded decides about a page.
+func (g *Generator) fraction() float64 {
+	if total := g.program.header.TotalMemory; chance(g, 4) {
+		const page = 2 * spec.MiB
+		return (float64(page*uint64(1+g.Intn(int(total/page)))) - 0.5) / float64(total)
+	}
+	return pick(g, []float64{1, 1, 0.75, 0.5, 0.3, 0.2, 0})
 }
 
 func (g *Generator) malloc() trace.Op {

@@ -38,6 +38,7 @@ type machine struct {
 
 	streams     map[spec.Stream]spec.Device // those that the GPU has been given
 	captured    []spec.DeviceStream         // those whose capture was begun and not ended, in order
+	latest      map[spec.Device]spec.Stream // of the malloc performed last
 	allocations map[int64]allocation
 	marks       map[int]mark
 	checkpoints map[int]checkpoint
@@ -62,6 +63,7 @@ func newMachine(file string, h *trace.Header, newAllocator Factory, hardware Har
 	m := &machine{
 		file: file, header: h, tolerance: toleranceOf(h), expandable: NamesExpandable(h.Settings),
 		streams:     map[spec.Stream]spec.Device{},
+		latest:      map[spec.Device]spec.Stream{},
 		allocations: map[int64]allocation{},
 		marks:       map[int]mark{},
 		checkpoints: map[int]checkpoint{},

@@ -43,8 +43,9 @@ func (m *machine) malloc(op *trace.Op) error {
 	if err := m.checkPages(op); err != nil {
 		return err
 	}
+	m.latest[op.Device] = m.stream(op, op.Stream)
 	ptr, err := m.allocator.Malloc(spec.Request{
-		Device: op.Device, Stream: m.stream(op, op.Stream), Bytes: op.Size, Thread: op.Thread,
+		Device: op.Device, Stream: m.latest[op.Device], Bytes: op.Size, Thread: op.Thread,
 	})
 	if err != nil {
 		return err

@@ -32,6 +32,9 @@ type Result struct {
 	Compared int `json:"compared"`
 	// the trace expects nothing, and was only performed
 	Uncompared bool `json:"uncompared,omitempty"`
+	// the operation at which the comparison ended, if it did before the trace: in it PyTorch failed in
+	// the middle of a restore, which the allocator refuses (deviation checkpoints/tested-late)
+	HalfDone int `json:"half_done,omitempty"`
 	// the trace has no line that says where it ends: it may have been cut off
 	NoEnd bool `json:"no_end,omitempty"`
 
@@ -59,6 +62,9 @@ func (r *Result) String() string {
 	text := english.Plural(r.Operations, "operation", "")
 	if r.Found > 0 {
 		text += fmt.Sprintf(", %s found by trying", english.Plural(r.Found, "address", ""))
+	}
+	if r.HalfDone > 0 {
+		text += fmt.Sprintf(", compared up to operation %d: a restore in the middle of which PyTorch fails is refused", r.HalfDone)
 	}
 	if r.Release != "" {
 		text += ", by the rules of PyTorch " + r.Release + ", which the trace does not tell"

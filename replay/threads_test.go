@@ -66,3 +66,15 @@ func TestPointerIsPassed(t *testing.T) {
 		}
 	}
 }
+
+// TestCurrentStream: of an operation that names none it is that of the capture begun last; in a
+// program of the lockstep that names no release, that of the malloc performed last.
+func TestCurrentStream(t *testing.T) {
+	captured := []spec.DeviceStream{{Stream: 100}, {Device: 1, Stream: 200}}
+	for source, want := range map[string]spec.Stream{"": 100, "gaugeblock torch": 300} {
+		m := &machine{header: &trace.Header{Source: source}, captured: captured, latest: map[spec.Device]spec.Stream{0: 300}}
+		if got := m.current(&trace.Op{Kind: trace.OpEmptyCache}); got != want {
+			t.Errorf("source %q: stream %v is current, want %v", source, got, want)
+		}
+	}
+}

@@ -218,7 +218,11 @@ func (c *jsonCursor) unquote(end int, escaped bool) string {
 		return c.unescape(literal)
 	}
 	c.pos = end
-	return commonTexts.text(literal[1 : len(literal)-1])
+	text := literal[1 : len(literal)-1]
+	if common, is := commonTexts[string(text)]; is {
+		return common
+	}
+	return string(text)
 }
 
 // unescape takes the string that a literal with escapes is. Its result needs memory.
@@ -232,17 +236,17 @@ func (c *jsonCursor) unescape(literal []byte) (s string) {
 }
 
 // commonTexts are the texts that most lines have, which need no memory each time.
-var commonTexts wordSet
+var commonTexts = map[string]string{}
 
 func init() {
 	for i := range lineTable.members {
-		commonTexts.add(lineTable.members[i].name)
+		commonTexts[lineTable.members[i].name] = lineTable.members[i].name
 	}
 	for _, word := range slices.Concat(spec.ActionNames(), spec.BlockStateNames()) {
-		commonTexts.add(word)
+		commonTexts[word] = word
 	}
 	for kind := range kinds {
-		commonTexts.add(string(kind))
+		commonTexts[string(kind)] = string(kind)
 	}
 }
 

@@ -28,7 +28,7 @@ type csv struct {
 	width   int             // columns of a line
 	fields  [][]byte        // of the present line, good until the next
 	header  trace.Header
-	streams indexes // of header.Streams
+	streams map[spec.Stream]int // indexes in header.Streams
 	threads map[string]spec.Thread
 	thread  spec.Thread // that was named last
 	given   written
@@ -62,7 +62,7 @@ const mostThreads = 1 << 16
 
 func newCSV(in *bufio.Reader, name string) (*csv, error) {
 	c := &csv{
-		in: in, name: name, threads: map[string]spec.Thread{},
+		in: in, name: name, threads: map[string]spec.Thread{}, streams: map[spec.Stream]int{0: 0},
 		given: written{streams: []string{""}},
 		header: trace.Header{
 			Format: trace.Format, Version: trace.Version, Devices: 1,
@@ -295,15 +295,14 @@ func (r *csvRow) answer() bool {
 // stream is the index of the stream in a column.
 func (r *csvRow) stream(column int) int {
 	handle := spec.Stream(r.number(column, "a stream's handle"))
-	met := r.log.header.Streams
-	index := r.log.streams.of(handle, met)
-	if index == len(met) {
-		if index == trace.MaxStreams {
+	index, met := r.log.streams[handle]
+	if !met {
+		if index = len(r.log.header.Streams); index == trace.MaxStreams {
 			r.wrong = r.log.fail("more than %d streams", trace.MaxStreams)
 			return 0
 		}
-		r.log.header.Streams = append(met, handle)
-		r.log.streams.add(r.log.header.Streams)
+		r.log.header.Streams = append(r.log.header.Streams, handle)
+		r.log.streams[handle] = index
 		r.log.given.streams = append(r.log.given.streams, string(r.field(column)))
 	}
 	return index

@@ -1,0 +1,95 @@
+package releases
+
+import (
+	"fmt"
+	"testing"
+
+	"gaugeblock/alloc"
+	"gaugeblock/conformance"
+	"gaugeblock/replay"
+	"gaugeblock/spec"
+	"gaugeblock/spec/trace"
+	"gaugeblock/upstream"
+)
+
+// notDrawn are the rules that the allocator reads and that decide nothing in random programs.
+var notDrawn = map[string]string{
+	"ExactAddress":     "no request of a program names its address",
+	"Annotations":      "no program annotates a block",
+	"PrivatePoolStats": "the statistics that are compared are not by pool",
+	"FabricByQuery":    "the fake device of a program has no fabric handles",
+
+	"Settings.SplitSizeAboveSegment": "settings that a release refuses are left out; upstream.TestSettings has them",
+}
+
+// drawnIn are the areas whose programs reach a rule soonest, where that is not one of the first.
+var drawnIn = map[string]string{
+	"LimitRounded": "limits", "RestoreRefusesGrown": "checkpoint", "Settings.NonSplitRoundingKept": "limits",
+	"UseOnOOMLast": "pools", "PoolEndCompletesDeferred": "capture", "Settings.RestIncludesLast": "core",
+}
+
+// TestEveryRuleIsDrawn: the random programs of conformance, which the property tests, soak and the
+// lockstep with PyTorch have too, reach each rule: an allocator that differs from another one in
+// this rule alone departs from it.
+func TestEveryRuleIsDrawn(t *testing.T) {
+	if testing.Short() {
+		t.Skip("goroutines share nothing here")
+	}
+	for _, r := range rulesOf() {
+		if _, unread := notInAlloc[r.name]; unread {
+			continue
+		}
+		for value := range r.values() {
+			if value == 0 {
+				continue // a departure from 0 is one to it
+			}
+			t.Run(fmt.Sprint(r.name, "=", value), func(t *testing.T) {
+				t.Parallel()
+				seeds := uint64(60)
+				reason, exempt := notDrawn[r.name]
+				if exempt {
+					seeds = 1
+				}
+				where := drawn(r, value, seeds)
+				if exempt == (where != "") {
+					t.Errorf("drawn: %q; reason not to be: %q", where, reason)
+				}
+				t.Log(where)
+			})
+		}
+	}
+}
+
+// drawn is the first departure from the value before, in programs for the oldest release with the
+// value of a rule; "": there is none.
+func drawn(r rule, value, seeds uint64) string {
+	var release upstream.Release
+	for _, release = range upstream.Releases() {
+		if r.value(&release.Rules) == value {
+			break
+		}
+	}
+	by := func(rules upstream.Rules) replay.Factory {
+		return func(d spec.Driver, h *trace.Header) (spec.Allocator, error) {
+			return alloc.New(d, alloc.Options{Geometry: h.Geometry, Settings: h.Settings, Rules: rules})
+		}
+	}
+	const departs = "departs from the reference"
+	options := conformance.Options{
+		New: by(r.with(release.Rules, value-1)), Against: by(release.Rules), Every: 100,
+		Overlook: func(class string) bool { return class != departs },
+	}
+	for seed := range seeds {
+		for _, area := range conformance.Areas() {
+			if only := drawnIn[r.name]; only != "" && only != area.Name {
+				continue
+			}
+			programs := *area
+			programs.Release = release.Name
+			if f := programs.Run(seed, 1000, options).Failure; f != nil && f.Class == departs {
+				return f.Error()
+			}
+		}
+	}
+	return ""
+}
