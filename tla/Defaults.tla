@@ -43,7 +43,7 @@ UseOnOOMLast == FALSE       \* OverflowPools serve when all else has failed, not
 (* The device, and what programs do with it.                               *)
 (***************************************************************************)
 Memory == 4                 \* of the device
-Limit == 100                \* on the memory reserved from the driver (above Memory: none)
+Limit == 100                \* on the memory reserved from the driver (above Memory, and above every segment: none)
 Streams == {1, 2}           \* a set of numbers
 Sizes == {1, 2}             \* what programs request: a set of numbers
 Threads == {1, 2}           \* that call malloc at the same time (TwoStepMalloc.tla)

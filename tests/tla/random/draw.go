@@ -41,8 +41,10 @@ func draw(r *rand.Rand) drawn {
 	set("RoundLarge", unit*one(1, 2))
 	memory := unit * one(2, 3, 4, 5)
 	set("Memory", memory)
-	if chance(3) {
-		set("Limit", unit*one(1, 2, 3, 4))
+	// A limit above the memory is none in the model. In the specification it is one for a segment that
+	// is larger than the memory.
+	if limit := unit * one(1, 2, 3, 4); chance(3) && limit <= memory {
+		set("Limit", limit)
 	}
 	streams := one(1, 1, 2)
 	set("Streams", upTo(streams))
