@@ -42,10 +42,10 @@ TIME ?= 1s
 bench:
 	$(GO) test ./tests/bench -run '^$$' -bench . -count $(COUNT) -benchtime $(TIME)
 
-# The same beside PyTorch's own allocator, in one process: the libraries of ../shared/torch,
-# or of the directory TORCH. It needs a C and a C++ compiler. docs/benchmarks.md has results.
+# The same beside PyTorch's own allocator, in one process: a release that "gaugeblock torch get" has
+# fetched, or the directory of one. It needs a C and a C++ compiler. docs/benchmarks.md has results.
 RUNS ?= 9
-TORCH ?=
+TORCH ?= newest
 .PHONY: bench-torch
 bench-torch:
 	CGO_ENABLED=1 $(GO) run ./tools/torch/bench -runs $(RUNS) -torch "$(TORCH)"
@@ -163,6 +163,15 @@ pluggable:
 .PHONY: fake-cuda
 fake-cuda:
 	$(GO) run ./fakegpu/cuda/build $(BUILD)/fake-cuda
+
+# Python wheels in BUILD/wheels, and binaries with checksums in BUILD/release: tools/release.
+VERSION ?= 0.1.0
+.PHONY: wheel release
+wheel:
+	$(GO) run ./tools/release wheels $(BUILD)/wheels $(VERSION)
+
+release:
+	$(GO) run ./tools/release binaries $(BUILD)/release $(VERSION)
 
 # Programs on the fake GPU, with the Pythons of PYTHONS (one behind another as in PATH) that have PyTorch.
 PYTHONS ?=

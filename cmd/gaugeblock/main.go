@@ -25,6 +25,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -169,9 +170,12 @@ func (*versionCommand) Run(env *environment) error {
 	return err
 }
 
+// released is the version that tools/release gives a build.
+var released string
+
 func version() string {
-	version := "(unknown)"
-	if info, ok := debug.ReadBuildInfo(); ok {
+	version := cmp.Or(released, "(unknown)")
+	if info, ok := debug.ReadBuildInfo(); ok && released == "" {
 		version = info.Main.Version
 	}
 	all := upstream.Releases()

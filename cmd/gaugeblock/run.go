@@ -119,7 +119,10 @@ func (c *runCommand) status(env *environment, result *runner.Result) int {
 // write writes the files that are asked for.
 func (c *runCommand) write(env *environment, result *runner.Result) error {
 	if c.JSON != "" {
-		if err := writeForPrograms(c.JSON, result); err != nil {
+		if err := writeForPrograms(c.JSON, struct {
+			*runner.Result
+			Summary runner.Summary `json:"summary"`
+		}{result, result.Summarize()}); err != nil {
 			return err
 		}
 	}

@@ -63,6 +63,7 @@ var mayImport = map[string][]string{
 	"tools/torch/binary":  {"spec", "internal/quote", "spec/settings", "fakegpu", "upstream"},
 	"tools/run":           {"spec", "upstream", "internal/checkout", "fakegpu", "python"},
 	"tools/fit":           {"spec", "fakegpu", "tools/run"},
+	"tools/release":       {"fakegpu", "snapshot/record"},
 	"tools/examine":       {"spec", "internal/quote", "spec/trace", "fakegpu", "conformance", "tools/reference"},
 	"tools/reference":     {"spec", "spec/trace", "alloc", "upstream"},
 	"tests":               {"spec", "spec/happensbefore", "internal/checkout", "internal/rewrite", "alloc", "fakegpu", "model", "tla"},

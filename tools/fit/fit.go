@@ -128,19 +128,18 @@ func tryOf(r *run.Result, value int) (Try, error) {
 	if device != nil {
 		t.PeakReserved, t.PeakAllocated = device.PeakReserved, device.PeakAllocated
 	}
-	failed, ended := r.Failure()
-	switch {
-	case r.Status == 0 && device == nil:
-		return t, errors.New("the program has allocated no memory of a GPU")
-	case r.Status == 0:
-		for _, p := range r.Processes {
-			t.Failed += len(p.OOMs)
-		}
-		t.Fits = true
-		return t, nil
-	case failed != nil && (ended || !r.Raised()):
+	switch failed := r.EndedWithoutMemory(); {
+	case failed != nil:
 		t.At = failed.At
 		return t, nil
+	case r.Status != 0:
+		return t, fmt.Errorf("the program ended with %d, and not for want of memory", r.Status)
+	case device == nil:
+		return t, errors.New("the program has allocated no memory of a GPU")
 	}
-	return t, fmt.Errorf("the program ended with %d, and not for want of memory", r.Status)
+	for _, p := range r.Processes {
+		t.Failed += len(p.OOMs)
+	}
+	t.Fits = true
+	return t, nil
 }

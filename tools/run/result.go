@@ -1,6 +1,9 @@
 package run
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // Result is what the program did.
 type Result struct {
@@ -43,9 +46,34 @@ func (r *Result) Failure() (failed *OutOfMemory, ended bool) {
 	return nil, false
 }
 
-// Raised reports whether a process ended with an exception that nobody caught.
-func (r *Result) Raised() bool {
-	return slices.ContainsFunc(r.Processes, func(a Answer) bool { return a.Uncaught != "" })
+// Summary is a result with what follows from it.
+type Summary struct {
+	PeakReserved  uint64       `json:"peak_reserved"` // bytes, of the process and GPU that reserved most
+	PeakAllocated uint64       `json:"peak_allocated"`
+	OutOfMemory   *OutOfMemory `json:"out_of_memory,omitempty"` // that ended the program
+	Told          string       `json:"told"`                    // the lines for people
+}
+
+// Summarize says what follows from a result.
+func (r *Result) Summarize() Summary {
+	var told strings.Builder
+	r.Tell(&told)
+	s := Summary{Told: told.String(), OutOfMemory: r.EndedWithoutMemory()}
+	if _, device := r.Worst(); device != nil {
+		s.PeakReserved, s.PeakAllocated = device.PeakReserved, device.PeakAllocated
+	}
+	return s
+}
+
+// EndedWithoutMemory is the request for want of whose memory the program failed: by an exception, or
+// by its own decision. It is nil if the program ended well or for another reason.
+func (r *Result) EndedWithoutMemory() *OutOfMemory {
+	failed, ended := r.Failure()
+	raised := slices.ContainsFunc(r.Processes, func(a Answer) bool { return a.Uncaught != "" })
+	if r.Status == 0 || !ended && raised {
+		return nil
+	}
+	return failed
 }
 
 func (a *Answer) endedByOutOfMemory() bool {

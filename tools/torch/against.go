@@ -223,7 +223,7 @@ func (a *against) program(area string, seed uint64) (Outcome, error) {
 // known are the settings that both builds know.
 func (a *against) known(text string) string {
 	for _, name := range a.grammars {
-		text = knownSettings(text, rulesOf(&trace.Header{Release: name}).Settings)
+		text = knownSettings(text, drawnSettings(&trace.Header{Release: name}))
 	}
 	return text
 }

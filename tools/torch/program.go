@@ -53,7 +53,7 @@ func (c *Conditions) header(h *trace.Header) {
 }
 
 func setUp(h *trace.Header) {
-	h.Settings = knownSettings(h.Settings, rulesOf(h).Settings)
+	h.Settings = knownSettings(h.Settings, drawnSettings(h))
 	h.Waits = true
 	h.Source = "gaugeblock torch"
 	each := (len(h.Streams) - 1) / h.Devices

@@ -1,11 +1,10 @@
 package torch
 
 import (
+	"cmp"
 	"errors"
 	"os"
-	"path/filepath"
 
-	"gaugeblock/internal/checkout"
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
 	binary "gaugeblock/tools/torch/binary"
@@ -36,22 +35,7 @@ func Find(where, work string) (binary.Options, error) {
 	return binary.Find(dir, work)
 }
 
-// ForTests finds the release that tests use: 2.11 in the cache, or in the folder shared/torch
-// beside the project, or what TORCH says.
+// ForTests finds the release that tests use: 2.11 in the cache, or what TORCH says.
 func ForTests(work string) (binary.Options, error) {
-	if where := os.Getenv("TORCH"); where != "" {
-		return Find(where, work)
-	}
-	o, err := Find("2.11", work)
-	if err == nil {
-		return o, nil
-	}
-	root, rootErr := checkout.Root()
-	if rootErr != nil {
-		return o, rootErr
-	}
-	if beside, missing := binary.Find(filepath.Join(root, "..", "shared", "torch"), work); missing == nil {
-		return beside, nil
-	}
-	return o, err
+	return Find(cmp.Or(os.Getenv("TORCH"), "2.11"), work)
 }

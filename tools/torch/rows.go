@@ -61,9 +61,6 @@ var rules = []rule{
 		return m.config.GraphCaptureRecordStreamReuse && m.facts.captures > 0 &&
 			(m.says("Could not find memory pool id for capture") || m.says("should not be capturing when the capture is ended"))
 	}},
-	{"captures/reuse-unrouted", func(m *mismatch) bool { // in 2.9 while requests are routed, too
-		return m.config.GraphCaptureRecordStreamReuse && m.Header.Release == "2.9" && m.says("Invalid stream capture status")
-	}},
 	{"captures/reuse-free-lost", func(m *mismatch) bool {
 		return m.config.GraphCaptureRecordStreamReuse && m.op.Kind == trace.OpFree && m.says("INTERNAL ASSERT FAILED")
 	}},

@@ -47,7 +47,7 @@ func compare(to io.Writer, o options, work string) error {
 	if err != nil {
 		return err
 	}
-	reference, err := newOurs(o.runtime != "")
+	reference, err := newOurs(o.runtime != "", found.Release().Name)
 	if err != nil {
 		return err
 	}

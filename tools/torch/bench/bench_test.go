@@ -43,7 +43,7 @@ func TestTables(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	reference, err := newOurs(false)
+	reference, err := newOurs(false, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,11 +97,11 @@ func TestUnlike(t *testing.T) {
 		careless bool
 		want     string
 	}{{false, ""}, {true, "have not done the same"}} {
-		first, err := newOurs(false)
+		first, err := newOurs(false, "")
 		if err != nil {
 			t.Fatal(err)
 		}
-		second, err := newOurs(false)
+		second, err := newOurs(false, "")
 		if err != nil {
 			t.Fatal(err)
 		}

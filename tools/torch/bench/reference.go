@@ -43,13 +43,14 @@ type ours struct {
 	workers   []*churn.Worker
 }
 
-func newOurs(real bool) (*ours, error) {
+// newOurs follows the rules of a release, "2.13"; 2.11 if it is "".
+func newOurs(real bool, release string) (*ours, error) {
 	g, err := openGPU(real)
 	if err != nil {
 		return nil, err
 	}
 	o := &ours{gpu: g}
-	o.allocator, err = reference.New(o.gpu, &trace.Header{Geometry: spec.DefaultGeometry(), Devices: 1})
+	o.allocator, err = reference.New(o.gpu, &trace.Header{Geometry: spec.DefaultGeometry(), Devices: 1, Release: release})
 	if err != nil {
 		return nil, err
 	}

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"gaugeblock/upstream"
 )
 
 // An index is a package index for pip, with one wheel of each version.
@@ -245,5 +247,24 @@ func TestListed(t *testing.T) {
 		if i > 0 && Compare(versions[i-1], v) >= 0 {
 			t.Errorf("%s is behind %s", v, versions[i-1])
 		}
+	}
+}
+
+// TestLibrariesTellTheirRelease: a library that was fetched is taken for its own release.
+func TestLibrariesTellTheirRelease(t *testing.T) {
+	for _, version := range Have() {
+		dir, err := Find(version)
+		if err != nil {
+			t.Fatal(err)
+		}
+		library, err := os.Open(filepath.Join(dir, "lib", "libc10_cuda.so"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := version[:strings.LastIndex(version, ".")]
+		if r, err := upstream.OfLibrary(library); err != nil || r.Name != want {
+			t.Errorf("%s: %s, %v", version, r.Name, err)
+		}
+		library.Close()
 	}
 }

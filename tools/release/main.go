@@ -1,0 +1,116 @@
+// Command release builds what users install without Go, in a folder, from the module in the current
+// one:
+//
+//	go run ./tools/release wheels DIR 1.2.0      Python wheels
+//	go run ./tools/release binaries DIR 1.2.0    the command alone, with checksums
+//
+// Only the wheel for Linux on x86-64 has the libraries of the fake GPU, which needs a C compiler
+// and is built on such a system; its tag says the release of glibc that its files ask for. The others
+// are cross-compiled.
+package main
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"gaugeblock/fakegpu/cuda"
+)
+
+// A platform is what is built for. Tag is that of wheels; of the platform with the fake GPU it
+// follows from the files.
+type platform struct {
+	system, processor string
+	tag               string
+	fake              bool
+}
+
+// platforms: a program that Go links statically runs on every Linux since 2.17 of glibc, the oldest
+// that pip knows for both processors, and on the systems that Go supports.
+var platforms = []platform{
+	{"linux", "amd64", "", true},
+	{"linux", "arm64", "manylinux_2_17_aarch64", false},
+	{"darwin", "arm64", "macosx_12_0_arm64", false},
+	{"darwin", "amd64", "macosx_12_0_x86_64", false},
+	{"windows", "amd64", "win_amd64", false},
+}
+
+// version is what PEP 440 calls a release, a candidate or a local version.
+var version = regexp.MustCompile(`^\d+(\.\d+)*((a|b|rc)\d+)?(\+[a-z0-9]+(\.[a-z0-9]+)*)?$`)
+
+func main() {
+	usage := "usage: release wheels|binaries DIR VERSION"
+	if len(os.Args) != 4 || !version.MatchString(os.Args[3]) {
+		fmt.Fprintln(os.Stderr, usage)
+		os.Exit(2)
+	}
+	build := map[string]func(dir, version string) error{"wheels": wheels, "binaries": binaries}[os.Args[1]]
+	if build == nil {
+		fmt.Fprintln(os.Stderr, usage)
+		os.Exit(2)
+	}
+	if err := build(os.Args[2], os.Args[3]); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// wheels builds a wheel for each platform.
+func wheels(dir, version string) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	for _, p := range platforms {
+		if err := p.wheel(dir, version); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// binaries builds the command for each platform, and SHA256SUMS.
+func binaries(dir, version string) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	var sums strings.Builder
+	for _, p := range platforms {
+		name := fmt.Sprintf("gaugeblock-%s-%s-%s%s", version, p.system, p.processor, p.suffix())
+		if err := p.command(filepath.Join(dir, name), version); err != nil {
+			return err
+		}
+		text, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(&sums, "%x  %s\n", sha256.Sum256(text), name)
+	}
+	return os.WriteFile(filepath.Join(dir, "SHA256SUMS"), []byte(sums.String()), 0o644)
+}
+
+func (p platform) suffix() string {
+	if p.system == "windows" {
+		return ".exe"
+	}
+	return ""
+}
+
+// command builds the command gaugeblock: without C, so that it needs no library of the system, but
+// beside the fake GPU, which needs glibc anyway.
+func (p platform) command(to, version string) error {
+	to, err := filepath.Abs(to)
+	if err != nil {
+		return err
+	}
+	c := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w -X main.released="+version, "-o", to, "./cmd/gaugeblock")
+	cgo := "CGO_ENABLED=0"
+	if p.fake {
+		cgo = "CGO_ENABLED=1"
+	}
+	c.Env = append(os.Environ(), cgo, "GOOS="+p.system, "GOARCH="+p.processor)
+	return cuda.Run(c)
+}
