@@ -311,7 +311,8 @@ func eachAllocated(s *bounded.State, change func(b *model.Block)) bool {
 var needRoom = map[string]bool{
 	"BestFitServes": false, "LimitHolds": false, "NoNeedlessWait": false, "PromptlyReclaimed": false, "ExpandableSegmentsGrow": false,
 	"OverflowPoolsServe": false, "OverflowPoolsInOrder": false, "RemaindersCanServe": false, "JustEnoughIsReturned": false,
-	"OversizeSegmentsAreWhole": false, "EmptyCacheWaitsForAReason": false,
+	"OversizeSegmentsAreWhole": false, "EmptyCacheWaitsForAReason": false, "GraphUsesAreNotAwaited": false,
+	"CapturedMemoryIsKept": false,
 }
 
 // TestCheckedPropertiesCanFail: see above.
