@@ -53,16 +53,16 @@ type rareState struct {
 // noRareState is what a block without a rareState has. Nothing writes to it.
 var noRareState rareState
 
-// rarely is the block's rareState, to be read.
-func (b *block) rarely() *rareState {
+// readRare is the block's rareState, to be read.
+func (b *block) readRare() *rareState {
 	if b.rare == nil {
 		return &noRareState
 	}
 	return b.rare
 }
 
-// needsRare is the block's rareState, to be written.
-func (b *block) needsRare() *rareState {
+// writeRare is the block's rareState, to be written.
+func (b *block) writeRare() *rareState {
 	if b.rare == nil {
 		b.rare = new(rareState)
 	}
@@ -177,7 +177,7 @@ func (d *device) spareBlockLocked() *block {
 	d.spareBlocks = b.next
 	if d.rules.Ties == upstream.TiesByBlock {
 		d.blocksMade++
-		b.needsRare().number = d.blocksMade
+		b.writeRare().number = d.blocksMade
 	}
 	return b
 }

@@ -26,11 +26,11 @@ func TestBlockIsOneCacheLine(t *testing.T) {
 		seen[b] = true
 	}
 	b := d.newBlockLocked(s, 512, 512)
-	b.needsRare().gcCountBase, b.rare.contextWhenAllocated, b.rare.eventCount = 1, "context", 2
+	b.writeRare().gcCountBase, b.rare.contextWhenAllocated, b.rare.eventCount = 1, "context", 2
 	b.addStreamUse(streamUse{})
 	d.recycleBlockLocked(b)
 	again := d.newBlockLocked(s, 1024, 2048)
-	if r := again.rarely(); again != b || r.isUsed() || r.gcCountBase != 0 || r.contextWhenAllocated != nil {
+	if r := again.readRare(); again != b || r.isUsed() || r.gcCountBase != 0 || r.contextWhenAllocated != nil {
 		t.Errorf("a block that is used again is %+v with %+v", again, again.rare)
 	}
 }

@@ -213,14 +213,14 @@ func (d *device) resolveDeferredLocked(p *pool) error {
 			at++
 			continue
 		}
-		uses := slices.Clone(b.rarely().streamUses)
+		uses := slices.Clone(b.readRare().streamUses)
 		uses = slices.DeleteFunc(uses, func(u streamUse) bool { return u.duringRouting })
 		events, err := d.recordEventsLocked(uses)
 		if err != nil {
 			return err
 		}
 		d.deferredBlocks = slices.Delete(d.deferredBlocks, at, at+1)
-		b.needsRare().streamUses = uses
+		b.writeRare().streamUses = uses
 		if len(events) > 0 {
 			d.queueEventsLocked(b, events)
 		} else {
@@ -261,7 +261,7 @@ func (d *device) recordFreeMarkersLocked(b *block) ([]spec.GraphNode, error) {
 		return nil, err
 	}
 	markers := slices.Clone(own.Terminals)
-	for _, u := range b.rarely().streamUses {
+	for _, u := range b.readRare().streamUses {
 		info, err := d.captureInfo(u.stream.Device, u.stream.Stream)
 		if err != nil || info.Status != spec.CaptureActive || info.Graph != own.Graph {
 			return nil, err

@@ -75,7 +75,7 @@ func (d *device) getCheckpointStateLocked(id spec.PoolID) (spec.PoolState, error
 			kind: s.blockPool.kind, stream: s.stream,
 		}
 		for b := s.head; b != nil; b = b.next {
-			if b.rarely().eventCount > 0 {
+			if b.readRare().eventCount > 0 {
 				return nil, stillUsed(op, b)
 			}
 			if b.mapped {
@@ -177,7 +177,7 @@ func (d *device) checkRestoreLocked(state *privatePoolState) (*pool, error) {
 	}
 	for _, s := range d.segmentsOfLocked(p) {
 		for b := s.head; b != nil; b = b.next {
-			if b.rarely().isUsed() {
+			if b.readRare().isUsed() {
 				return nil, stillUsed(op, b)
 			}
 		}

@@ -46,7 +46,7 @@ func (d *device) recordStream(
 // addStreamUse adds a use. A stream that is there already counts as used during routing if
 // this use, or one before it, was.
 func (b *block) addStreamUse(u streamUse) {
-	rare := b.needsRare()
+	rare := b.writeRare()
 	uses, at := rare.streamUses, 0
 	for at < len(uses) && lessStream(uses[at].stream, u.stream) {
 		at++
@@ -141,7 +141,7 @@ func (d *device) recordEventLocked(s spec.DeviceStream) (spec.EventHandle, error
 // block's stream uses, one each, in their order. The events replace the stream uses.
 // (Upstream's insert_events records the events, too; here that is recordEventsLocked.)
 func (d *device) queueEventsLocked(b *block, events []spec.EventHandle) {
-	rare := b.needsRare()
+	rare := b.writeRare()
 	for i, u := range rare.streamUses {
 		d.cudaEvents.push(u.stream, outstandingEvent{events[i], b})
 	}

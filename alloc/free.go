@@ -52,7 +52,7 @@ func (d *device) freeAndUnlock(ptr spec.Ptr, o operation) error {
 
 // freeAllocatedLocked frees an allocated block. A failure changes nothing.
 func (d *device) freeAllocatedLocked(b *block) error {
-	if len(b.rarely().streamUses) == 0 {
+	if len(b.readRare().streamUses) == 0 {
 		d.freeAtOnceLocked(b)
 		return nil
 	}
@@ -189,6 +189,6 @@ func (d *device) absorbNextLocked(b, next *block) {
 // recordFreeTraceLocked records a step of a free.
 func (d *device) recordFreeTraceLocked(action spec.Action, b *block) {
 	if d.traceBuffer.enabled {
-		d.recordTraceLocked(action, b.segment, b.requested(), b.rarely().contextWhenAllocated)
+		d.recordTraceLocked(action, b.segment, b.requested(), b.readRare().contextWhenAllocated)
 	}
 }

@@ -291,7 +291,7 @@ func (d *device) allocFoundBlockLocked(b *block, size, requestedSize uint64, spl
 // and has none yet.
 func (d *device) recordAllocLocked(b *block) {
 	if d.operation.context != nil {
-		b.needsRare().contextWhenAllocated = d.operation.context
+		b.writeRare().contextWhenAllocated = d.operation.context
 	}
 	d.recordTraceLocked(spec.ActionAlloc, b.segment, b.requested(), nil)
 }

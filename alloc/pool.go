@@ -80,12 +80,14 @@ func (p *blockPool) insertFree(b *block) {
 // startAge sets the age of a block to 0.
 func (p *blockPool) startAge(b *block) {
 	if p.getFreeBlocksCallCount > 0 {
-		b.needsRare().gcCountBase = p.getFreeBlocksCallCount
+		b.writeRare().gcCountBase = p.getFreeBlocksCallCount
 	}
 }
 
 // gcAge is the age of a free block, in searches.
-func (p *blockPool) gcAge(b *block) uint64 { return p.getFreeBlocksCallCount - b.rarely().gcCountBase }
+func (p *blockPool) gcAge(b *block) uint64 {
+	return p.getFreeBlocksCallCount - b.readRare().gcCountBase
+}
 
 // largestBlock is the size in bytes of the largest free block.
 func (p *blockPool) largestBlock() uint64 {

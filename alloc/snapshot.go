@@ -71,7 +71,7 @@ func segmentInfo(dev spec.Device, first *block) spec.Segment {
 		}
 		info.Blocks = append(info.Blocks, spec.Block{
 			Address: b.ptr, Size: b.size, RequestedSize: b.requestedSize,
-			State: b.state(), Context: b.rarely().contextWhenAllocated,
+			State: b.state(), Context: b.readRare().contextWhenAllocated,
 		})
 	}
 	return info
@@ -112,7 +112,7 @@ func (d *device) inspectStreamUsesLocked(v *spec.Visitor) {
 	}
 	for _, s := range d.segments {
 		for b := s.head; b != nil; b = b.next {
-			for _, u := range b.rarely().streamUses {
+			for _, u := range b.readRare().streamUses {
 				v.StreamUse(&spec.StreamUseView{
 					Block: b.ptr, Stream: u.stream, DuringRouting: u.duringRouting,
 				})
@@ -176,7 +176,7 @@ func (b *block) show(view *spec.BlockView) {
 		Address: b.ptr, Size: b.size, RequestedSize: b.requestedSize,
 		Stream: b.segment.stream, Pool: blockPool.owner.id, PoolKind: blockPool.kind,
 		Allocated: b.allocated, Mapped: b.mapped, Expandable: b.isExpandable(),
-		EventCount: int(b.rarely().eventCount), StreamUses: len(b.rarely().streamUses),
+		EventCount: int(b.readRare().eventCount), StreamUses: len(b.readRare().streamUses),
 		First: b.prev == nil, Last: b.next == nil,
 		Order: b.order(), Age: blockPool.gcAge(b),
 	}

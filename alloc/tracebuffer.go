@@ -325,7 +325,7 @@ func (a *Allocator) AnnotateBlock(p spec.Ptr, text string) error {
 		return &spec.InvalidPointerError{Op: op, Ptr: p}
 	}
 	d.operation.annotation = text
-	d.recordTraceLocked(spec.ActionAnnotate, b.segment, b.requested(), b.rarely().contextWhenAllocated)
+	d.recordTraceLocked(spec.ActionAnnotate, b.segment, b.requested(), b.readRare().contextWhenAllocated)
 	return nil
 }
 

@@ -3,9 +3,9 @@ package conformance
 import (
 	"errors"
 
-	"gaugeblock/replay"
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
+	"gaugeblock/tools/replay"
 )
 
 // checkAnswer holds what came of an operation against what must: what a program may

@@ -5,10 +5,10 @@ import (
 	"testing"
 
 	"gaugeblock/conformance"
-	"gaugeblock/replay"
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
 	"gaugeblock/tools/reference"
+	"gaugeblock/tools/replay"
 )
 
 // Each of these is the reference but for one thing that level exact compares.

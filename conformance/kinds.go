@@ -1,9 +1,9 @@
 package conformance
 
 import (
-	"gaugeblock/replay"
 	"gaugeblock/spec/invariant"
 	"gaugeblock/spec/trace"
+	"gaugeblock/tools/replay"
 )
 
 // kind says how programs use a kind of operation. The entries stand with what belongs to

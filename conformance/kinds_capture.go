@@ -3,9 +3,9 @@ package conformance
 import (
 	"slices"
 
-	"gaugeblock/replay"
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
+	"gaugeblock/tools/replay"
 )
 
 // Captures of streams, and the graphs that come of them.

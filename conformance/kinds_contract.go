@@ -1,9 +1,9 @@
 package conformance
 
 import (
-	"gaugeblock/replay"
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
+	"gaugeblock/tools/replay"
 )
 
 // What programs do in other contracts than PyTorch's (contract.go): a stream uses memory of

@@ -4,8 +4,8 @@ import (
 	"errors"
 
 	"gaugeblock/fakegpu"
-	"gaugeblock/replay"
 	"gaugeblock/spec/trace"
+	"gaugeblock/tools/replay"
 )
 
 // What a device does by itself.

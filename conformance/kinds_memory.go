@@ -4,9 +4,9 @@ import (
 	"errors"
 	"slices"
 
-	"gaugeblock/replay"
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
+	"gaugeblock/tools/replay"
 )
 
 // Memory: allocating and freeing it, the cache, its limits and its settings.

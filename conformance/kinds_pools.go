@@ -3,10 +3,10 @@ package conformance
 import (
 	"slices"
 
-	"gaugeblock/replay"
 	"gaugeblock/spec"
 	"gaugeblock/spec/invariant"
 	"gaugeblock/spec/trace"
+	"gaugeblock/tools/replay"
 )
 
 // Private pools and their checkpoints.

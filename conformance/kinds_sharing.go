@@ -3,9 +3,9 @@ package conformance
 import (
 	"slices"
 
-	"gaugeblock/replay"
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
+	"gaugeblock/tools/replay"
 )
 
 // Memory that another device or another process reaches.

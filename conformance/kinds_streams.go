@@ -1,8 +1,8 @@
 package conformance
 
 import (
-	"gaugeblock/replay"
 	"gaugeblock/spec/trace"
+	"gaugeblock/tools/replay"
 )
 
 // Work on streams, and the order between streams.

@@ -4,9 +4,9 @@ import (
 	"slices"
 	"testing"
 
-	"gaugeblock/replay"
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
+	"gaugeblock/tools/replay"
 )
 
 // The kit: everything in this package, put at the service of one allocator.

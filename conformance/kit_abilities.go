@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"slices"
 
-	"gaugeblock/replay"
 	"gaugeblock/spec"
 	"gaugeblock/spec/invariant"
 	"gaugeblock/spec/trace"
+	"gaugeblock/tools/replay"
 )
 
 // What an allocator can do is found out by asking it: by its interfaces, and for the

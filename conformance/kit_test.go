@@ -12,10 +12,10 @@ import (
 
 	"gaugeblock/conformance"
 	_ "gaugeblock/internal/gcpercent"
-	"gaugeblock/replay"
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
 	"gaugeblock/tools/reference"
+	"gaugeblock/tools/replay"
 )
 
 // examined are the allocators that the kit is tried on here; tests/arena has two more.

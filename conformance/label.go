@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 
-	"gaugeblock/replay"
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
+	"gaugeblock/tools/replay"
 )
 
 // Labels say what a program has led an allocator to do. They are seen from outside:

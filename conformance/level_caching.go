@@ -4,9 +4,9 @@ import (
 	"cmp"
 	"slices"
 
-	"gaugeblock/replay"
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
+	"gaugeblock/tools/replay"
 )
 
 // Caching: memory that was freed is used again, without the driver, and the

@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 
-	"gaugeblock/replay"
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
+	"gaugeblock/tools/replay"
 )
 
 // Exact: the allocator decides as another one does. The two get equal devices and the

@@ -5,9 +5,9 @@ import (
 	"slices"
 
 	"gaugeblock/fakegpu"
-	"gaugeblock/replay"
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
+	"gaugeblock/tools/replay"
 )
 
 // meter hears what is asked of the memory of a fake device.

@@ -2,9 +2,9 @@ package conformance
 
 import (
 	"gaugeblock/fakegpu"
-	"gaugeblock/replay"
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
+	"gaugeblock/tools/replay"
 )
 
 // The device has to be told when memory begins to be somebody's and when it ends:

@@ -1,9 +1,9 @@
 package conformance
 
 import (
-	"gaugeblock/replay"
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
+	"gaugeblock/tools/replay"
 )
 
 // Option changes what Run and Examine do. What an allocator lacks needs no option as

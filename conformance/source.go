@@ -1,8 +1,8 @@
 package conformance
 
 import (
-	"gaugeblock/replay"
 	"gaugeblock/spec/trace"
+	"gaugeblock/tools/replay"
 )
 
 // A Source makes up a program for whoever performs it in another way than Run does.

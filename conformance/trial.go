@@ -8,10 +8,10 @@ import (
 	"strings"
 
 	"gaugeblock/fakegpu"
-	"gaugeblock/replay"
 	"gaugeblock/spec"
 	"gaugeblock/spec/invariant"
 	"gaugeblock/spec/trace"
+	"gaugeblock/tools/replay"
 )
 
 // A Trial is one program run through one allocator. After every operation it looks

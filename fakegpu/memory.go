@@ -141,6 +141,14 @@ func (g *GPU) MemInfo(dev spec.Device) (free, total uint64, err error) {
 	return v.physical.free(), v.physical.TotalMemory, nil
 }
 
+// InUse is how many bytes of a device are allocated, by all processes. It is not a call of the
+// driver. It panics if the device does not exist.
+func (g *GPU) InUse(dev spec.Device) uint64 {
+	g.machine.mu.Lock()
+	defer g.machine.mu.Unlock()
+	return g.devices[dev].physical.used
+}
+
 // SetFreeMemory sets how many bytes of a device are free from here on, as if other
 // programs took or gave back the rest, but no more than they could give back. It
 // is not a call of the driver and is not counted as one. It panics if the device

@@ -8,10 +8,10 @@ import (
 
 	"gaugeblock/conformance"
 	"gaugeblock/model"
-	play "gaugeblock/replay"
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
 	"gaugeblock/tools/reference"
+	play "gaugeblock/tools/replay"
 	"gaugeblock/upstream"
 )
 

@@ -6,9 +6,9 @@ import (
 	"gaugeblock/spec"
 )
 
-// SetMemoryFraction limits the reserved bytes to a fraction of the device's memory; 1
-// removes the limit, unless FullFractionLimits. If more is reserved already nothing is released, but no segment is
-// allocated either.
+// SetMemoryFraction limits the reserved bytes to a fraction of the device's memory; 1 removes the
+// limit, unless FullFractionLimits. If more is reserved already nothing is released, but no segment
+// is allocated either.
 func (s State) SetMemoryFraction(fraction float64) (State, Result) {
 	if !(fraction >= 0 && fraction <= 1) {
 		return s, Result{Err: &spec.InvalidArgumentError{Op: "set_memory_fraction", Reason: "not in [0, 1]"}}

@@ -6,9 +6,9 @@
 // under other allocator settings, report shows a snapshot as an HTML page, record holds a
 // Python file that records what a snapshot lacks.
 //
-// A snapshot is a Python pickle (protocols 2 to 5), or the same as JSON, plain, compressed
-// (.gz, .xz, .zip), or inside a page of memory_viz. Nothing in a pickle is executed: None, numbers, strings, lists,
-// tuples and dicts are read, and a file with anything else is refused (pickle.go).
+// A snapshot is a Python pickle (protocols 2 to 5), or the same as JSON, plain, compressed (.gz,
+// .xz, .zip), or inside a page of memory_viz. Nothing in a pickle is executed: None, numbers,
+// strings, lists, tuples and dicts are read, and a file with anything else is refused (pickle.go).
 //
 //	read.go                           opens a file, and errors with their offset
 //	pickle.go, json.go                bytes to plain values

@@ -52,7 +52,7 @@ func TestDocuments(t *testing.T) {
 	}
 }
 
-// deviationTables are a table for each area.
+// deviationTables are a list for each area.
 func deviationTables() string {
 	var out strings.Builder
 	for i, area := range areas {
@@ -63,21 +63,16 @@ func deviationTables() string {
 		if area.Intro != "" {
 			fmt.Fprintf(&out, "%s\n\n", area.Intro)
 		}
-		if area.Name == "kept" {
-			out.WriteString("| id | upstream, and here | held by |\n|---|---|---|\n")
-		} else {
-			out.WriteString("| id | upstream | here | held by |\n|---|---|---|---|\n")
-		}
 		for _, d := range deviations {
 			if d.Area() == area.Name {
-				out.WriteString(deviationRow(&d))
+				out.WriteString(deviationItem(&d))
 			}
 		}
 	}
 	return out.String()
 }
 
-// areas are the tables of docs/deviations.md, with what stands above each.
+// areas are the lists of docs/deviations.md, with what stands above each.
 var areas = []struct{ Name, Title, Intro string }{
 	{"order", "Order", ""},
 	{"misuse", "Misuse", "Upstream answers much of this with a failed internal assertion, after it has " +
@@ -100,7 +95,7 @@ var areas = []struct{ Name, Title, Intro string }{
 		"and what is done here as well."},
 }
 
-func deviationRow(d *Deviation) string {
+func deviationItem(d *Deviation) string {
 	upstream := []string{d.Upstream}
 	if d.Later != "" {
 		upstream = append(upstream, d.Later)
@@ -114,13 +109,33 @@ func deviationRow(d *Deviation) string {
 		upstream = append(upstream, fmt.Sprintf("(until %s)", d.Until))
 	}
 	for _, n := range d.Findings {
-		upstream = append(upstream, fmt.Sprintf("[Finding %d](findings.md#%s).", n, findings[n-1].anchor(n)))
+		upstream = append(upstream, fmt.Sprintf("([%d](findings.md#%s))", n, findings[n-1].anchor(n)))
 	}
-	columns := []string{"`" + d.ID + "`", strings.Join(upstream, " "), d.Ours, strings.Join(holders(d), ", ")}
-	if d.Kept() {
-		columns = slices.Delete(columns, 2, 3)
+	if !d.Kept() {
+		upstream = append(upstream, "**Here:**", d.Ours)
 	}
-	return "| " + strings.Join(columns, " | ") + " |\n"
+	return wrapped("- `" + d.ID + "`: " + strings.Join(upstream, " ") + " (" + strings.Join(holders(d), ", ") + ")")
+}
+
+// wrapped is an item of a list in lines of at most 120 columns.
+func wrapped(item string) string {
+	var out strings.Builder
+	column := 0
+	for i, word := range strings.Fields(item) {
+		switch {
+		case i == 0:
+		case column+1+len([]rune(word)) > 120:
+			out.WriteString("\n ")
+			column = 1
+			fallthrough
+		default:
+			out.WriteString(" ")
+			column++
+		}
+		out.WriteString(word)
+		column += len([]rune(word))
+	}
+	return out.String() + "\n"
 }
 
 // holders are the tests of a deviation, transcripts as links. Without any those that show it on

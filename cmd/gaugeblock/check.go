@@ -7,9 +7,9 @@ import (
 
 	"gaugeblock/internal/inorder"
 	"gaugeblock/internal/memlimit"
-	"gaugeblock/replay"
 	"gaugeblock/tools/check"
 	"gaugeblock/tools/reference"
+	"gaugeblock/tools/replay"
 )
 
 // checkCommand is "gaugeblock check".

@@ -16,6 +16,7 @@ import (
 // notRun are the commands of the documents that the test does not run, and why.
 var notRun = map[string]string{
 	"gaugeblock run -- python train.py":                                                 "needs PyTorch; tools/run runs programs",
+	"gaugeblock run --gpu 4090 --json memory.json --sites -- python train.py":           "needs PyTorch; tools/run runs programs",
 	"gaugeblock run --gpu 4090 -- python train.py":                                      "needs PyTorch; tools/run runs programs",
 	"gaugeblock run --gpu 4090 --settings expandable_segments:True -- python train.py":  "needs PyTorch; tools/run runs programs",
 	"gaugeblock fit --var BATCH=1..512 --gpu 4090 -- python train.py":                   "needs PyTorch; tools/fit runs a program",

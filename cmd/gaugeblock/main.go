@@ -12,6 +12,7 @@
 //	gaugeblock whatif FILE       predict a memory snapshot under other settings
 //	gaugeblock report FILE...    show a memory snapshot as an HTML page, two side by side, or all ranks of a run
 //	gaugeblock examine LIB.so    examine an allocator in another language
+//	gaugeblock compare FILE LIB  make the requests of a recorded program of several allocators
 //	gaugeblock torch             compare with PyTorch's own allocator, operation by operation
 //	gaugeblock completion SHELL  print the completion of command lines for a shell
 //	gaugeblock version           print the version
@@ -64,6 +65,7 @@ type commandLine struct {
 	Whatif     whatifCommand     `cmd:"" help:"Predict the memory statistics of a PyTorch memory snapshot under other settings and limits."`
 	Report     reportCommand     `cmd:"" help:"Show a PyTorch memory snapshot as one HTML page, compare two of them, or the ranks of a run: what happened, who holds the memory, segments and blocks, other settings."`
 	Examine    examineCommand    `cmd:"" help:"Examine an allocator in another language: a library for PyTorch's CUDAPluggableAllocator."`
+	Compare    comparingCommand  `cmd:"" help:"Make the requests of a recorded program of several allocators: which holds less memory?"`
 	Torch      torchCommand      `cmd:"" help:"Compare the reference with PyTorch's own allocator, operation by operation."`
 	Completion completionCommand `cmd:"" help:"Print the completion of command lines for a shell."`
 	Version    versionCommand    `cmd:"" help:"Print the version, and the releases of PyTorch that are followed."`

@@ -10,9 +10,9 @@ import (
 
 	"gaugeblock/internal/inorder"
 	"gaugeblock/internal/memlimit"
-	"gaugeblock/replay"
 	"gaugeblock/spec/trace"
 	"gaugeblock/tools/reference"
+	"gaugeblock/tools/replay"
 	"gaugeblock/upstream"
 )
 

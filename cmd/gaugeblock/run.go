@@ -1,17 +1,23 @@
 package main
 
 import (
+	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"gaugeblock/fakegpu"
 	"gaugeblock/fakegpu/cuda/gpus"
 	"gaugeblock/internal/quote"
+	"gaugeblock/snapshot"
 	"gaugeblock/snapshot/compare"
+	memoryreport "gaugeblock/snapshot/report"
+	"gaugeblock/spec"
 	runner "gaugeblock/tools/run"
 )
 
@@ -26,6 +32,9 @@ type runCommand struct {
 	Report      string    `name:"report" placeholder:"FILE" help:"Write the page of gaugeblock report to this file."`
 	Snapshot    string    `name:"snapshot" placeholder:"FILE" help:"Write PyTorch's memory snapshot, with its history, to this file."`
 	JSON        string    `name:"json" placeholder:"FILE" help:"Write the result to this file, for programs."`
+	Sites       bool      `name:"sites" help:"Tell in --json which lines of the program hold the memory at the peak, for --compare."`
+	Compare     string    `name:"compare" placeholder:"FILE" help:"Say what has grown since the run that wrote this file by --json and --sites."`
+	MaxGrowth   *float64  `name:"max-growth" placeholder:"PERCENT" help:"Exit with 1 if the peak of reserved memory is so much larger than in the file of --compare."`
 	Values      string    `name:"values" enum:"true,none" default:"true" help:"true: integers and booleans have their true values; none: they read as zeros (default: true)."`
 	CuDNN       string    `name:"cudnn" enum:"own,none" default:"own" help:"own: workspaces of convolutions are those that NVIDIA's cuDNN in the program's wheels tells; none: they are 0 (default: own)."`
 	Verbose     bool      `short:"v" name:"verbose" help:"Name the functions of CUDA that were asked for and are not there."`
@@ -44,8 +53,11 @@ Kernels are not run, so what is computed on the GPU is not there; docs/run.md te
 that means. What the program prints is its own; the lines of this command go to the error
 output. Ctrl-C gives the answer so far.
 
-The exit status is the program's, or 1 if it was 0 and more than --max-reserved was reserved,
-and 2 if the program could not be started.`
+With --compare the lines of the program are named that hold more memory at the peak than in
+an earlier run.
+
+The exit status is the program's, or 1 if it was 0 and more than --max-reserved was reserved
+or the peak has grown by more than --max-growth, and 2 if the program could not be started.`
 }
 
 // Validate is called by kong.
@@ -55,6 +67,9 @@ func (c *runCommand) Validate() error {
 	}
 	if c.GPUs < 1 || c.GPUs > fakegpu.MaxDevices {
 		return fmt.Errorf("--gpus=%d is not from 1 to %d", c.GPUs, fakegpu.MaxDevices)
+	}
+	if c.MaxGrowth != nil && c.Compare == "" {
+		return errors.New("--max-growth needs --compare")
 	}
 	if c.Settings == "" {
 		return nil
@@ -70,6 +85,10 @@ func (c *runCommand) Run(env *environment) error {
 	}
 	gpu, _ := gpus.Find(c.GPU)
 	say := func(line string) { fmt.Fprintf(env.stderr, "gaugeblock: %s\n", line) }
+	old, err := c.older()
+	if err != nil {
+		return err
+	}
 	folder, err := os.MkdirTemp("", "gaugeblock-run-")
 	if err != nil {
 		return err
@@ -77,7 +96,7 @@ func (c *runCommand) Run(env *environment) error {
 	defer os.RemoveAll(folder)
 	result, err := runner.Run(runner.Options{
 		Command: command, GPU: gpu, Memory: c.Memory.bytes, GPUs: c.GPUs, Settings: c.Settings,
-		Snapshot: c.Snapshot != "", Report: c.Report != "", NoValues: c.Values == "none", NoCuDNN: c.CuDNN == "none",
+		Snapshot: c.Snapshot != "", Report: c.Report != "", Sites: c.Sites || old != nil, NoValues: c.Values == "none", NoCuDNN: c.CuDNN == "none",
 		Say: say, Progress: c.progress(env),
 	}, folder)
 	if err != nil {
@@ -89,8 +108,12 @@ func (c *runCommand) Run(env *environment) error {
 			say(name)
 		}
 	}
-	env.status = c.status(env, result)
-	return c.write(env, result)
+	record := &runner.Record{Result: result, Summary: result.Summarize()}
+	if record.Sites, err = c.sites(result); err != nil {
+		return err
+	}
+	env.status = c.status(env, record, old)
+	return c.write(env, record)
 }
 
 // progress writes a line that is overwritten, if the error output is a terminal.
@@ -105,24 +128,84 @@ func (c *runCommand) progress(env *environment) func(runner.Progress) {
 	}
 }
 
+// older is the result to compare with, which is read before the program is run.
+func (c *runCommand) older() (*runner.Record, error) {
+	if c.Compare == "" {
+		return nil, nil
+	}
+	text, err := os.ReadFile(c.Compare)
+	if err != nil {
+		return nil, err
+	}
+	old := &runner.Record{}
+	if err := json.Unmarshal(text, old); err != nil || old.Summary.PeakReserved == 0 {
+		return nil, fmt.Errorf("%s is no result of gaugeblock run --json: %w", quote.Text(c.Compare), cmp.Or(err, errors.New("it has no peak")))
+	}
+	return old, nil
+}
+
+// sites are the lines that hold the memory at the peak.
+func (c *runCommand) sites(result *runner.Result) ([]runner.Site, error) {
+	worst, device := result.Worst()
+	if !c.Sites && c.Compare == "" || worst == nil || worst.Snapshot == "" {
+		return nil, nil
+	}
+	limit := c.reportMemory()
+	file, err := snapshot.OpenLimited(worst.Snapshot, limit.most())
+	if err != nil {
+		return nil, err
+	}
+	data, err := memoryreport.Build(file, memoryreport.Options{Device: spec.Device(device.Device)})
+	if err != nil {
+		return nil, err
+	}
+	bytes := map[string]uint64{}
+	for _, s := range data.Sites {
+		bytes[below(data.Line(&s))] += s.Peak[0]
+	}
+	var sites []runner.Site
+	for at, n := range bytes {
+		sites = append(sites, runner.Site{At: at, Bytes: n})
+	}
+	slices.SortFunc(sites, func(a, b runner.Site) int { return cmp.Or(cmp.Compare(b.Bytes, a.Bytes), strings.Compare(a.At, b.At)) })
+	return sites, nil
+}
+
+// below is a path without the current folder, which is another one elsewhere.
+func below(path string) string {
+	if folder, err := os.Getwd(); err == nil {
+		return strings.TrimPrefix(path, folder+string(filepath.Separator))
+	}
+	return path
+}
+
 // status is the program's, unless it has reserved too much.
-func (c *runCommand) status(env *environment, result *runner.Result) int {
-	if _, worst := result.Worst(); worst != nil && c.MaxReserved.given && worst.PeakReserved > c.MaxReserved.bytes {
-		fmt.Fprintf(env.stderr, "gaugeblock: reserved more than --max-reserved=%d bytes\n", c.MaxReserved.bytes)
-		if result.Status == 0 {
-			return statusDiffers
+func (c *runCommand) status(env *environment, r, old *runner.Record) int {
+	var wrong []string
+	if c.MaxReserved.given && r.Summary.PeakReserved > c.MaxReserved.bytes {
+		wrong = append(wrong, fmt.Sprintf("reserved more than --max-reserved=%d bytes", c.MaxReserved.bytes))
+	}
+	if old != nil {
+		for _, line := range r.Grown(old) {
+			fmt.Fprintf(env.stderr, "gaugeblock: %s\n", line)
+		}
+		if c.MaxGrowth != nil && r.ExceedsBy(*c.MaxGrowth, old) {
+			wrong = append(wrong, fmt.Sprintf("the peak has grown by more than --max-growth=%g %%", *c.MaxGrowth))
 		}
 	}
-	return result.Status
+	for _, line := range wrong {
+		fmt.Fprintf(env.stderr, "gaugeblock: %s\n", line)
+	}
+	if len(wrong) > 0 && r.Status == 0 {
+		return statusDiffers
+	}
+	return r.Status
 }
 
 // write writes the files that are asked for.
-func (c *runCommand) write(env *environment, result *runner.Result) error {
+func (c *runCommand) write(env *environment, result *runner.Record) error {
 	if c.JSON != "" {
-		if err := writeForPrograms(c.JSON, struct {
-			*runner.Result
-			Summary runner.Summary `json:"summary"`
-		}{result, result.Summarize()}); err != nil {
+		if err := writeForPrograms(c.JSON, result); err != nil {
 			return err
 		}
 	}

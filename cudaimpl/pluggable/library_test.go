@@ -8,10 +8,10 @@ import (
 	"testing"
 
 	"gaugeblock/cudaimpl/pluggable"
-	"gaugeblock/replay"
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
 	"gaugeblock/tools/reference"
+	"gaugeblock/tools/replay"
 )
 
 // program is a program that uses a library: three streams, two devices, pools.

@@ -9,9 +9,9 @@ import (
 	"strings"
 )
 
-// A family is one of the libraries above CUDA. Its files thin/NAME.c and thin/NAME_*.c, if there are any, have what is
-// written by hand, and its list thin/names/NAME.txt, if there is one, what is made by rule: the
-// names that some release of PyTorch from 2.9 on calls.
+// A family is one of the libraries above CUDA. Its files thin/NAME.c and thin/NAME_*.c, if there
+// are any, have what is written by hand, and its list thin/names/NAME.txt, if there is one, what is
+// made by rule: the names that some release of PyTorch from 2.9 on calls.
 type family struct {
 	name    string
 	sonames []soname

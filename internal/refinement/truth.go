@@ -51,7 +51,8 @@ func (sys *System) launchUses(ptr spec.Ptr) error {
 	return nil
 }
 
-// launchOwn launches work that uses the memory at an address, on the stream that it is allocated for.
+// launchOwn launches work that uses the memory at an address, on the stream that it is allocated
+// for.
 func (sys *System) launchOwn(ptr spec.Ptr) error {
 	held := sys.record.Truth.Held
 	h := held[slices.IndexFunc(held, func(h model.Held) bool { return h.Ptr == ptr })]

@@ -301,8 +301,8 @@ func blocksFitRequests(s *model.State) bool {
 	return true
 }
 
-// unusedPoolsAreErased: EmptyCache outside of captures leaves no pool without uses and memory. (A pool
-// of expandable segments stays while its count of driver segments is positive.)
+// unusedPoolsAreErased: EmptyCache outside of captures leaves no pool without uses and memory. (A
+// pool of expandable segments stays while its count of driver segments is positive.)
 func (c *CachingAllocator) unusedPoolsAreErased(from *model.State, label int, to *model.State) bool {
 	if label != c.emptyCache.label() || len(from.Truth.Captures) > 0 {
 		return true
@@ -313,9 +313,9 @@ func (c *CachingAllocator) unusedPoolsAreErased(from *model.State, label int, to
 	})
 }
 
-// expandableSegmentsGrow: where nothing is returned to the driver, there is another range of addresses
-// only if the request does not fit into the free and unmapped memory, one after the other, of the
-// ranges that the stream has.
+// expandableSegmentsGrow: where nothing is returned to the driver, there is another range of
+// addresses only if the request does not fit into the free and unmapped memory, one after the
+// other, of the ranges that the stream has.
 func (c *CachingAllocator) expandableSegmentsGrow(from *model.State, label int, to *model.State) bool {
 	_, bytes, is := c.request(label)
 	isReturned := func(g model.Grant) bool { return !slices.Contains(to.Truth.Granted, g) }

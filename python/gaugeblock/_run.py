@@ -59,6 +59,7 @@ def run(
     page: Union[str, Path, None] = None,
     snapshot: Union[str, Path, None] = None,
     values: bool = True,
+    sites: bool = False,
 ) -> Result:
     """Runs fn(*args) on a fake GPU, in a child process with this Python and its PyTorch.
 
@@ -68,7 +69,8 @@ def run(
 
     gpu: one of those that "gaugeblock run --help" lists. memory: bytes of each GPU, if not as the
     GPU has. settings: as in PYTORCH_ALLOC_CONF. page, snapshot: files for an HTML page and for
-    PyTorch's memory snapshot. values: False runs without true values of integers.
+    PyTorch's memory snapshot. values: False runs without true values of integers. sites: details has
+    the lines that hold the memory at the peak.
 
     Running out of memory is a Result. Another error of fn raises ProgramError; GaugeblockError says
     that there is no fake GPU for this system, or that an argument makes no sense."""
@@ -79,6 +81,7 @@ def run(
         flags += [f"--memory={memory}B"] if memory is not None else []
         flags += [f"--settings={settings}"] if settings is not None else []
         flags += [f"--report={page}"] if page is not None else []
+        flags += ["--sites"] if sites else []
         flags += [f"--snapshot={snapshot}"] if snapshot is not None else []
         with open(Path(folder) / "output", "w+", encoding="utf-8", errors="replace") as printed:
             done = subprocess.run([binary(), "run", *flags, "--", *command], stdin=subprocess.DEVNULL, stdout=printed, stderr=subprocess.STDOUT)

@@ -81,10 +81,5 @@ func (d *driver) CaptureStatus(spec.Device, spec.Stream) (spec.CaptureInfo, erro
 // setRoom makes the device refuse to have more than a number of bytes allocated at a time,
 // if the process has not more already.
 func (d *driver) setRoom(bytes uint64) {
-	free, _, err := d.MemInfo(0)
-	if err != nil {
-		return // there is the one device
-	}
-	used := totalMemory - free
-	d.SetFreeMemory(0, bytes-min(bytes, used))
+	d.SetFreeMemory(0, bytes-min(bytes, d.InUse(0)))
 }

@@ -20,6 +20,9 @@ type RunOptions struct {
 	StopAtOOM bool
 	Memory    *memlimit.Budget // may be nil
 	Release   string           // the rules of another release than the record's; "": not another
+	// Watch, if there is one, hears after each request how many bytes of the device the
+	// allocator holds.
+	Watch func(held uint64)
 
 	verifier *verifier // compares with the recorded run; may be nil
 	// asRefused makes the driver refuse what was refused in the recorded run, and grant
@@ -122,6 +125,9 @@ func run(w *history.Workload, o RunOptions, finish func(*runner)) (Outcome, erro
 		}
 		if err := r.perform(&w.Requests[i]); err != nil {
 			return Outcome{}, fmt.Errorf("request %d: %w", i, err)
+		}
+		if o.Watch != nil {
+			o.Watch(r.driver.InUse(0))
 		}
 		if r.outcome.FirstOOM != nil && o.StopAtOOM {
 			return r.outcome, nil

@@ -13,9 +13,9 @@ import (
 	"github.com/cockroachdb/datadriven"
 
 	"gaugeblock/internal/checkout"
-	"gaugeblock/replay"
 	"gaugeblock/spec/trace"
 	"gaugeblock/tools/reference"
+	"gaugeblock/tools/replay"
 )
 
 // python runs a script of testdata with the recorder, under the stub of PyTorch. All

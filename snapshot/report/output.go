@@ -94,15 +94,20 @@ func (o *Output) IsReport() bool {
 // Write writes the page, whole or not at all. A file that is replaced keeps its mode; a new
 // one has that of the umask.
 func (o *Output) Write(p *Page) error {
+	return o.WriteBy(func(w io.Writer) error { return Write(w, p) })
+}
+
+// WriteBy is Write for what a function writes.
+func (o *Output) WriteBy(write func(io.Writer) error) error {
 	if o.special {
-		return o.writeInto(p)
+		return o.writeInto(write)
 	}
 	file, err := o.createTemporary()
 	if err != nil {
 		return notWritten(o.path, err)
 	}
 	buffered := bufio.NewWriter(file)
-	err = cmp.Or(Write(buffered, p), buffered.Flush())
+	err = cmp.Or(write(buffered), buffered.Flush())
 	if o.there != nil {
 		err = cmp.Or(err, file.Chmod(o.there.Mode().Perm()))
 	}
@@ -161,12 +166,12 @@ func (o *Output) createBeside() (*os.File, error) {
 }
 
 // writeInto writes to what exists.
-func (o *Output) writeInto(p *Page) error {
+func (o *Output) writeInto(write func(io.Writer) error) error {
 	file, err := os.OpenFile(o.target, os.O_WRONLY, 0)
 	if err != nil {
 		return notWritten(o.path, err)
 	}
-	return cmp.Or(Write(file, p), file.Close())
+	return cmp.Or(write(file), file.Close())
 }
 
 // notWritten is an error about the path, not about the temporary file beside it.

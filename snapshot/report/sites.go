@@ -2,6 +2,7 @@ package report
 
 import (
 	"cmp"
+	"fmt"
 	"math/bits"
 	"slices"
 
@@ -35,6 +36,15 @@ type Site struct {
 	// Deltas is what is held over time: for each bucket of the timeline the change since
 	// the one before. Only the sites with the most have it.
 	Deltas []int64 `json:"deltas,omitempty"`
+}
+
+// Line is the program's line of a site, or what is known instead of it.
+func (d *Data) Line(s *Site) string {
+	if s.Stack == noStack {
+		return "without a call stack"
+	}
+	f := d.Stacks.Frames[d.Stacks.Own[s.Stack]]
+	return fmt.Sprintf("%s:%d", f.Filename, f.Line)
 }
 
 // Holding is [bytes, blocks].

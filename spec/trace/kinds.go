@@ -18,7 +18,7 @@ import (
 //
 //	spec/trace/op.go                  a field of Op, if no other kind has the field
 //	spec/invariant/observe_trace.go   what it does to a history
-//	replay                      how it is performed, and the ability it needs
+//	tools/replay                      how it is performed, and the ability it needs
 //	conformance                       how programs use it, and how often (kinds_*.go)
 //	snapshot/history/from_trace.go    what is made of it, if it is asked of the allocator
 //	spec/trace/README.md              its row
@@ -176,9 +176,9 @@ type lineShape struct{ must, may jsonMembers }
 // endKind stands for the last line among the kinds.
 const endKind OpKind = "end"
 
-// every2 are the fields of every operation of version 2: the device, the thread and its
-// current stream may be named, anything may be expected, and the addresses that the driver gave may be told. An
-// expected address goes with what returns memory.
+// every2 are the fields of every operation of version 2: the device, the thread and its current
+// stream may be named, anything may be expected, and the addresses that the driver gave may be
+// told. An expected address goes with what returns memory.
 var every2 = fields{"op", "device thread current segments address_ranges error message events stats layout"}
 
 // every1 are the fields of every operation of version 1: one device, one thread, trace

@@ -9,9 +9,9 @@ import (
 
 	"gaugeblock/conformance"
 	_ "gaugeblock/internal/gcpercent"
-	"gaugeblock/replay"
 	"gaugeblock/spec"
 	"gaugeblock/tests/arena"
+	"gaugeblock/tools/replay"
 )
 
 var allocators = map[string]replay.Factory{"seed": arena.NewAsSeed, "safe": arena.NewMadeSafe}

@@ -7,11 +7,11 @@ import (
 	"testing"
 
 	"gaugeblock/conformance"
-	"gaugeblock/replay"
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
 	"gaugeblock/tests/arena"
 	"gaugeblock/tools/check"
+	"gaugeblock/tools/replay"
 )
 
 // TestSameVerdict: the hazard that the kit finds in the arena as it was found is found

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"gaugeblock/replay"
 	"gaugeblock/spec/trace"
 	"gaugeblock/tools/reference"
+	"gaugeblock/tools/replay"
 )
 
 // The replay must compare every recorded value. Here one recorded value of a trace is

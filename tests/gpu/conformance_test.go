@@ -9,9 +9,9 @@ import (
 
 	"gaugeblock/conformance"
 	"gaugeblock/fakegpu"
-	"gaugeblock/replay"
 	"gaugeblock/spec"
 	"gaugeblock/tools/reference"
+	"gaugeblock/tools/replay"
 )
 
 // How much of each area is run: a number of operations, or a time. In all areas together

@@ -4,8 +4,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"gaugeblock/replay"
 	"gaugeblock/tools/reference"
+	"gaugeblock/tools/replay"
 )
 
 // TestRecorded replays what was recorded on a real GPU (testdata/recorded): what PyTorch's

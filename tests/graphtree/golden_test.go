@@ -4,8 +4,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"gaugeblock/replay"
 	"gaugeblock/tools/reference"
+	"gaugeblock/tools/replay"
 )
 
 // TestGolden replays every recording.

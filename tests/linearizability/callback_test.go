@@ -11,8 +11,8 @@ import (
 // Free-memory callbacks run during a malloc, while the lock is released. Their frees are
 // calls like others, within the malloc's.
 
-// registerObserver registers an out-of-memory observer that asks for the statistics, if the setup has
-// one. It is called without a lock, so that it may call the allocator.
+// registerObserver registers an out-of-memory observer that asks for the statistics, if the setup
+// has one. It is called without a lock, so that it may call the allocator.
 func (x *execution) registerObserver() error {
 	if !x.setup.Observed {
 		return nil

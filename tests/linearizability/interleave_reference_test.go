@@ -68,8 +68,8 @@ func built(t *testing.T) string {
 	return file
 }
 
-// interleaved runs the command, built with the points. It returns what it says, whether something fails,
-// and the processor time.
+// interleaved runs the command, built with the points. It returns what it says, whether something
+// fails, and the processor time.
 func interleaved(t *testing.T, args ...string) (s summary, fails bool, used time.Duration) {
 	t.Helper()
 	file := built(t)
@@ -128,9 +128,9 @@ func mutantNames(t *testing.T) (names []string) {
 	return names
 }
 
-// TestExhaustiveInterleavings runs all schedules with up to two preemptions of the programs in testdata, with
-// -search up to three. None fails on the reference. If a mutant has the name of the file, one fails with
-// that, and each mutant has such a file.
+// TestExhaustiveInterleavings runs all schedules with up to two preemptions of the programs in
+// testdata, with -search up to three. None fails on the reference. If a mutant has the name of the
+// file, one fails with that, and each mutant has such a file.
 func TestExhaustiveInterleavings(t *testing.T) {
 	preemptions := "2"
 	if *search {

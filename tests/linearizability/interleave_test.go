@@ -9,9 +9,9 @@ package linearizability
 //	go test ./tests/linearizability -v -args replay FILE
 //	go test ./tests/linearizability -v -args points
 //
-// A file has an explore command and its program, as a failure prints them; "-" is the standard input.
-// The exit status is 0 if nothing fails, 1 if something does, 2 if it cannot be tried. -mutant names
-// one of the mistakes of tests/broken/testdata/locks, which are built in.
+// A file has an explore command and its program, as a failure prints them; "-" is the standard
+// input. The exit status is 0 if nothing fails, 1 if something does, 2 if it cannot be tried.
+// -mutant names one of the mistakes of tests/broken/testdata/locks, which are built in.
 import (
 	"encoding/json"
 	"errors"

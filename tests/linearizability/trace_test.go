@@ -10,11 +10,11 @@ import (
 	"pgregory.net/rapid"
 
 	"gaugeblock/alloc"
-	"gaugeblock/replay"
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
 	"gaugeblock/tests/linearizability"
 	"gaugeblock/tools/reference"
+	"gaugeblock/tools/replay"
 )
 
 // TestTraceReplays: a history of the reference without overlapping calls is a trace that the

@@ -23,11 +23,11 @@ type folder struct {
 // all of them, or those of a name.
 var folders = []folder{
 	{"alloc", []string{"alloc", "tests/concurrent", "tests/golden", "tests/upstream", "tests/linearizability", "tests/property", "tests/earlyreuse", "internal/refinement"}},
-	{"fakegpu", []string{"fakegpu", "tests/earlyreuse", "alloc", "tests/upstream", "tools/check", "replay"}},
+	{"fakegpu", []string{"fakegpu", "tests/earlyreuse", "alloc", "tests/upstream", "tools/check", "tools/replay"}},
 	{"model", []string{"model", "model/bounded", "internal/refinement", "tests/linearizability"}},
 	{"spec", []string{"spec", "spec/settings", "spec/invariant", "alloc", "fakegpu"}},
 	{"spec/settings", []string{"spec/settings", "spec", "alloc"}},
-	{"spec/trace", []string{"spec/trace", "replay", "tests/golden"}},
+	{"spec/trace", []string{"spec/trace", "tools/replay", "tests/golden"}},
 	{"spec/invariant", []string{"spec/invariant", "tests/property", "alloc"}},
 	{"tools/check", []string{"tools/check", "cmd/gaugeblock TestTranscripts"}},
 	{"snapshot/history", []string{"snapshot/history", "snapshot/tell"}},

@@ -5,10 +5,10 @@ import (
 
 	"gaugeblock/alloc"
 	"gaugeblock/conformance"
-	"gaugeblock/replay"
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
 	"gaugeblock/tools/reference"
+	"gaugeblock/tools/replay"
 )
 
 // The search is tested on mutants: allocators that are broken in one place each. What it

@@ -6,9 +6,9 @@ import (
 
 	"gaugeblock/alloc"
 	"gaugeblock/conformance"
-	"gaugeblock/replay"
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
+	"gaugeblock/tools/replay"
 	"gaugeblock/upstream"
 )
 

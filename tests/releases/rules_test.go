@@ -12,9 +12,9 @@ import (
 	"testing"
 
 	"gaugeblock/alloc"
-	"gaugeblock/replay"
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
+	"gaugeblock/tools/replay"
 	"gaugeblock/upstream"
 )
 

@@ -11,9 +11,9 @@ import (
 	"gaugeblock/spec/trace"
 	spectla "gaugeblock/tla"
 
-	"gaugeblock/replay"
 	"gaugeblock/spec"
 	"gaugeblock/tools/reference"
+	"gaugeblock/tools/replay"
 )
 
 // TestViolationsReplay: the reference does the same as the model in a counterexample. As a

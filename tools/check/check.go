@@ -7,10 +7,10 @@ import (
 
 	"gaugeblock/fakegpu"
 	"gaugeblock/internal/memlimit"
-	"gaugeblock/replay"
 	"gaugeblock/spec"
 	"gaugeblock/spec/happensbefore"
 	"gaugeblock/spec/trace"
+	"gaugeblock/tools/replay"
 )
 
 // Options says what is looked at beside what every log is held to, and what the log does

@@ -13,11 +13,11 @@ import (
 	"time"
 
 	"gaugeblock/internal/checkout"
-	"gaugeblock/replay"
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
 	"gaugeblock/tools/check"
 	"gaugeblock/tools/reference"
+	"gaugeblock/tools/replay"
 )
 
 // Logs that are made to take long, to need much memory, or to be taken for what they are

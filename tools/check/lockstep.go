@@ -3,9 +3,9 @@ package check
 import (
 	"fmt"
 
-	"gaugeblock/replay"
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
+	"gaugeblock/tools/replay"
 )
 
 // lockstep is the reference doing the same program. It gets the addresses that the log's

@@ -3,9 +3,9 @@ package check
 import (
 	"testing"
 
-	"gaugeblock/replay"
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
+	"gaugeblock/tools/replay"
 )
 
 // TestComparedAnswers: the first difference is told, of the driver calls before that of the

@@ -8,8 +8,8 @@ import (
 	"gaugeblock/tools/check"
 )
 
-// TestOldWaits: what a stream has waited for counts, and what it has not waited for counts, also when
-// so much has been waited for since that the waits themselves are forgotten.
+// TestOldWaits: what a stream has waited for counts, and what it has not waited for counts, also
+// when so much has been waited for since that the waits themselves are forgotten.
 func TestOldWaits(t *testing.T) {
 	var log strings.Builder
 	log.WriteString("Thread,Time,Action,Pointer,Size,Stream\n1,1,allocate,0x1000,1024,1\n1,1,write,0x1000,0,1\n1,1,wait,1,0,5\n1,1,wait,5,0,2\n")

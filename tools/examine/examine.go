@@ -42,18 +42,11 @@ type examination struct {
 // Run examines. The error is one of the examination: the library cannot be loaded, or the
 // words make no sense.
 func (s Search) Run() (*Report, error) {
-	subject, err := s.subject()
+	x, err := s.open()
 	if err != nil {
 		return nil, err
 	}
-	defer subject.close()
-	x := &examination{subject: subject}
-	if err := subject.begin(newGPU()); err != nil {
-		return nil, err
-	}
-	if x.contract, err = ParseContract(cmp.Or(s.Contract, subject.contract()), subject.records()); err != nil {
-		return nil, err
-	}
+	defer x.subject.close()
 	options := s.options(x)
 	if s.Again != "" {
 		h, ops, _, err := trace.ReadFile(s.Again)
@@ -66,9 +59,47 @@ func (s Search) Run() (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Report{Report: report, Functions: subject.named(), Contract: x.contract, Empties: subject.empties()}
+	r := &Report{Report: report, Functions: x.subject.named(), Contract: x.contract, Empties: x.subject.empties()}
 	return r, s.writeAll(r)
 }
+
+// open starts what is examined, and learns its contract.
+func (s *Search) open() (*examination, error) {
+	subject, err := s.subject()
+	if err != nil {
+		return nil, err
+	}
+	x := &examination{subject: subject}
+	if err = subject.begin(newGPU()); err == nil {
+		x.contract, err = ParseContract(cmp.Or(s.Contract, subject.contract()), subject.records())
+	}
+	if err != nil {
+		subject.close()
+		return nil, err
+	}
+	return x, nil
+}
+
+// Subject is what a Search names, for the programs of a caller. Its calls panic with a
+// *conformance.Gone if its process ends, or does not answer.
+type Subject struct{ examination *examination }
+
+// Open starts what is examined: Library with what is in Build, or Command.
+func (s Search) Open() (*Subject, error) {
+	x, err := s.open()
+	if err != nil {
+		return nil, err
+	}
+	return &Subject{x}, nil
+}
+
+// New begins a new allocator on a fake GPU. It is a replay.Factory.
+func (s *Subject) New(driver spec.Driver, h *trace.Header) (spec.Allocator, error) {
+	return s.examination.newAllocator(driver, h)
+}
+
+// Close ends its processes.
+func (s *Subject) Close() { s.examination.subject.close() }
 
 // subject is what is examined. It has not begun.
 func (s *Search) subject() (subject, error) {

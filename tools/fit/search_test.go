@@ -41,8 +41,8 @@ func TestSearchIsRight(t *testing.T) {
 	})
 }
 
-// A peak that grows with the value is known after two runs: five find the largest of 512 values, and
-// two more try its neighbours.
+// A peak that grows with the value is known after two runs: five find the largest of 512 values,
+// and two more try its neighbours.
 func TestSearchGuesses(t *testing.T) {
 	var tried []int
 	s := &search{low: 1, high: 512, room: 1000 + 37*10 + 5, try: func(value int) (Try, error) {

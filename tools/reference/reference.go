@@ -1,6 +1,6 @@
 // Package reference makes gaugeblock's own allocator for those who ask for one by a
 // replay.Factory. It is a package of its own so that the kit that examines
-// allocators (conformance, replay) knows none of them, not even this one.
+// allocators (conformance, tools/replay) knows none of them, not even this one.
 package reference
 
 import (

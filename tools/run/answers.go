@@ -16,8 +16,9 @@ type Answer struct {
 	Torch string `json:"torch"`
 	Rank  string `json:"rank,omitempty"`
 	Steps int    `json:"steps"` // of optimizers
-	// NoValues is why values of integers were not kept. Decisions are how often which line has read
-	// an integer, a boolean or a count that is not known, and FloatsRead the same of floating-point numbers.
+	// NoValues is why values of integers were not kept. Decisions are how often which line has read an
+	// integer, a boolean or a count that is not known, and FloatsRead the same of floating-point
+	// numbers.
 	NoValues   string         `json:"no_values,omitempty"`
 	Decisions  map[string]int `json:"decisions,omitempty"`
 	FloatsRead map[string]int `json:"floats_read,omitempty"`

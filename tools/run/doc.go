@@ -7,6 +7,7 @@
 //	answers.go      what its processes have written
 //	result.go       the answers together
 //	verdict.go      the result in words
+//	growth.go       the result compared with an older one
 //	doubts.go       what it rests on that is not known
 //
 // What is loaded into the program is in the room python. docs/run.md tells users about it.

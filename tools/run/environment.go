@@ -60,7 +60,7 @@ func joined(first, others string) string {
 
 // history is what the allocator is to record for a memory snapshot.
 func (o *Options) history() string {
-	if o.Snapshot || o.Report {
+	if o.Snapshot || o.Report || o.Sites {
 		return "stacks"
 	}
 	return "none"

@@ -21,8 +21,8 @@ type Options struct {
 	Memory   uint64 // bytes of each GPU; 0: as the GPU has
 	GPUs     int
 	Settings string // of the allocator; "": those of the environment
-	// Snapshot and Report: the allocator records its history, with stacks.
-	Snapshot, Report bool
+	// Snapshot, Report and Sites: the allocator records its history, with stacks.
+	Snapshot, Report, Sites bool
 	// NoValues: integers and booleans have no values. NoCuDNN: NVIDIA's cuDNN in the user's wheel
 	// is not asked for workspaces.
 	NoValues, NoCuDNN bool

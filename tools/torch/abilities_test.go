@@ -7,10 +7,10 @@ import (
 
 	"gaugeblock/alloc"
 	"gaugeblock/fakegpu"
-	"gaugeblock/replay"
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
 	"gaugeblock/tools/reference"
+	"gaugeblock/tools/replay"
 )
 
 // both are what the tests of abilities need of an allocator.

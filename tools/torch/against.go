@@ -13,10 +13,10 @@ import (
 	"time"
 
 	"gaugeblock/conformance"
-	"gaugeblock/replay"
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
 	"gaugeblock/tools/reference"
+	"gaugeblock/tools/replay"
 	binary "gaugeblock/tools/torch/binary"
 )
 

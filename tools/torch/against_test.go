@@ -5,13 +5,13 @@ import (
 	"strings"
 	"testing"
 
-	"gaugeblock/replay"
 	"gaugeblock/tools/reference"
+	"gaugeblock/tools/replay"
 	"gaugeblock/tools/torch/binary"
 )
 
-// TestAgainst: two releases that break ties in another way differ in that, with a short program that
-// is exact by the rules of the newer one; a release does not differ from itself.
+// TestAgainst: two releases that break ties in another way differ in that, with a short program
+// that is exact by the rules of the newer one; a release does not differ from itself.
 func TestAgainst(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds the adaptor for each release, and the race detector sees nothing of it")

@@ -3,9 +3,9 @@ package torch
 import (
 	"strings"
 
-	"gaugeblock/replay"
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
+	"gaugeblock/tools/replay"
 	"gaugeblock/upstream"
 )
 

@@ -9,9 +9,9 @@ import (
 	"gaugeblock/upstream"
 )
 
-// Deviations that need several threads, or entry points that spec.Allocator does
-// not have, on PyTorch's own allocator in C++ (testdata/cplusplus/rows.cc). A PyTorch that is mended
-// prints something else.
+// Deviations that need several threads, or entry points that spec.Allocator does not have, on
+// PyTorch's own allocator in C++ (testdata/cplusplus/rows.cc). A PyTorch that is mended prints
+// something else.
 var cplusplusRows = []cplusplusRow{
 	{"callback_order", "order/callbacks", `
 a request larger than the device: CUDA out of memory

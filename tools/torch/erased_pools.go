@@ -3,9 +3,9 @@ package torch
 import (
 	"slices"
 
-	"gaugeblock/replay"
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
+	"gaugeblock/tools/replay"
 )
 
 // A pool that PyTorch has erased while expandable memory of it is allocated. The blocks then

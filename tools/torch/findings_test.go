@@ -4,10 +4,10 @@ import (
 	"testing"
 
 	"gaugeblock/fakegpu"
-	"gaugeblock/replay"
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
 	"gaugeblock/tools/reference"
+	"gaugeblock/tools/replay"
 )
 
 // What PyTorch does otherwise, shown on its own allocator. A PyTorch that is mended turns

@@ -6,9 +6,9 @@ import (
 
 	"gaugeblock/fakegpu"
 	"gaugeblock/internal/refinement"
-	"gaugeblock/replay"
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
+	"gaugeblock/tools/replay"
 	"gaugeblock/tools/torch/edges"
 )
 

@@ -5,9 +5,9 @@ import (
 
 	"gaugeblock/conformance"
 	"gaugeblock/fakegpu"
-	"gaugeblock/replay"
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
+	"gaugeblock/tools/replay"
 )
 
 // Programs give work to streams, and the fake device that PyTorch's allocator runs on watches

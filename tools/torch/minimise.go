@@ -5,10 +5,10 @@ import (
 	"slices"
 
 	"gaugeblock/conformance"
-	"gaugeblock/replay"
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
 	"gaugeblock/tools/reference"
+	"gaugeblock/tools/replay"
 )
 
 // A program in which something differs has some hundred operations, of which a handful

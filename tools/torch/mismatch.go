@@ -6,9 +6,9 @@ import (
 
 	"gaugeblock/conformance"
 	"gaugeblock/fakegpu"
-	"gaugeblock/replay"
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
+	"gaugeblock/tools/replay"
 	"gaugeblock/upstream"
 )
 

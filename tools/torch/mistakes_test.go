@@ -32,6 +32,7 @@ var mistakes = []struct {
 	{mistake{"2.15", "FullFractionLimits", "2.9"}, "limits", ""},
 	{mistake{"2.15", "RestoreRefusesGrown", "2.10"}, "checkpoint", ""},
 	{mistake{"2.15", "Settings", "2.10"}, "limits", ""},
+	{mistake{"2.8", "Settings", "2.10"}, "core", "roundup_power2_divisions:[1:2,8:4,>:8]"},
 	{mistake{"2.8", "UseOnOOMExpandable", "2.10"}, "pools", "expandable_segments:True"},
 	{mistake{"2.8", "FirstRoutingWins", "2.10"}, "pools", ""},
 	{mistake{"2.8", "RestoreRefusesGrown", "2.11"}, "checkpoint", ""},

@@ -9,10 +9,10 @@ import (
 
 	"gaugeblock/conformance"
 	"gaugeblock/fakegpu"
-	"gaugeblock/replay"
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
 	"gaugeblock/tools/reference"
+	"gaugeblock/tools/replay"
 	binary "gaugeblock/tools/torch/binary"
 )
 

@@ -5,10 +5,10 @@ import (
 	"testing"
 
 	"gaugeblock/conformance"
-	"gaugeblock/replay"
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
 	"gaugeblock/tools/reference"
+	"gaugeblock/tools/replay"
 )
 
 // replayed writes a trace of what PyTorch did and replays it through the reference. forget takes

@@ -2,9 +2,9 @@ package torch
 
 import (
 	"gaugeblock/conformance"
-	"gaugeblock/replay"
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
+	"gaugeblock/tools/replay"
 )
 
 // hash is what PyTorch's tables go by: that of a stream of a CUDA device, times the factor

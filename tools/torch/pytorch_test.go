@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"gaugeblock/internal/checkout"
-	"gaugeblock/replay"
+	"gaugeblock/tools/replay"
 	binary "gaugeblock/tools/torch/binary"
 )
 

@@ -5,9 +5,9 @@ import (
 	"slices"
 	"strings"
 
-	"gaugeblock/replay"
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
+	"gaugeblock/tools/replay"
 	"gaugeblock/tools/torch/edges"
 	"gaugeblock/upstream"
 )

@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"gaugeblock/conformance"
-	"gaugeblock/replay"
 	"gaugeblock/spec/trace"
 	"gaugeblock/tools/reference"
+	"gaugeblock/tools/replay"
 	binary "gaugeblock/tools/torch/binary"
 	"gaugeblock/upstream"
 )

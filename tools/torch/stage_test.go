@@ -9,9 +9,9 @@ import (
 	"gaugeblock/alloc"
 	"gaugeblock/fakegpu"
 	"gaugeblock/internal/sizes"
-	"gaugeblock/replay"
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
+	"gaugeblock/tools/replay"
 	binary "gaugeblock/tools/torch/binary"
 )
 

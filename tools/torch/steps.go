@@ -2,10 +2,10 @@ package torch
 
 import (
 	"gaugeblock/internal/refinement"
-	"gaugeblock/replay"
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
 	"gaugeblock/tools/reference"
+	"gaugeblock/tools/replay"
 	binary "gaugeblock/tools/torch/binary"
 )
 

@@ -16,7 +16,7 @@ import (
 // be complete. Each allocation is a lifetime of the memory, so that work which comes too late, or
 // on a stream that does not wait, is a hazard.
 //
-// Simpler than the driver's: pieces are not cut. What a captured stream gets is the graph's.
+// What a captured stream gets is the graph's.
 
 // driverPools are the pools of a process. Each device's default pool has the device's
 // number plus 1.
@@ -29,22 +29,19 @@ type driverPools struct {
 
 // driverPool is one of them.
 type driverPool struct {
-	device spec.Device
-	free   []*pooledPiece // in the order in which they were freed
-
-	threshold            uint64 // bytes that stay reserved when somebody waits for the device
-	reserved, used       uint64 // bytes
+	arena
+	threshold            uint64 // bytes that stay reserved when somebody waits
+	used                 uint64 // bytes, as they were requested
 	topReserved, topUsed uint64
 	flags                [4]uint64 // attributes 1 to 3
+	destroyed            bool      // its memory goes when all is freed
 }
 
-// pooledPiece is memory of the machine that the pool owns.
+// pooledPiece is memory that is allocated from a pool.
 type pooledPiece struct {
 	pool   *driverPool
-	memory spec.Range
-	stream spec.Stream      // that it was freed on
-	event  spec.EventHandle // behind the free
-	cut    bool             // an allocator has made parts of it, which have owners of their own
+	memory spec.Range // as it was requested
+	cut    bool       // an allocator has made parts of it, which have owners of their own
 }
 
 // firstOwnPool is the number of the first pool that a program creates.
@@ -55,7 +52,7 @@ func (d *driverPools) pool(p *Process, id uint64, dev spec.Device) *driverPool {
 	if d.byID == nil {
 		d.byID, d.next, d.pieces = map[uint64]*driverPool{}, firstOwnPool, map[spec.Ptr]*pooledPiece{}
 		for i := range p.GPU.DeviceCount() {
-			d.byID[uint64(i)+1] = newDriverPool(spec.Device(i))
+			d.byID[uint64(i)+1] = newDriverPool(p.GPU, spec.Device(i))
 		}
 	}
 	if id == 0 {
@@ -64,8 +61,8 @@ func (d *driverPools) pool(p *Process, id uint64, dev spec.Device) *driverPool {
 	return d.byID[id]
 }
 
-func newDriverPool(dev spec.Device) *driverPool {
-	return &driverPool{device: dev, flags: [4]uint64{1: 1, 2: 1, 3: 1}}
+func newDriverPool(g *fakegpu.GPU, dev spec.Device) *driverPool {
+	return &driverPool{arena: arena{gpu: g, device: dev}, flags: [4]uint64{1: 1, 2: 1, 3: 1}}
 }
 
 // poolMalloc is cudaMallocFromPoolAsync.
@@ -82,26 +79,40 @@ func (p *Process) poolMalloc(dev spec.Device, id uint64, s spec.Stream, bytes, m
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	pool := d.pool(p, id, dev)
-	if pool == nil {
+	if pool == nil || pool.destroyed {
 		return 0, invalidValue
 	}
 	if bytes == 0 {
 		return 0, 0
 	}
-	piece, result := pool.find(p, s, bytes)
-	if piece == nil && result == 0 {
-		piece, result = pool.obtain(p, bytes)
+	at, err := pool.obtain(s, bytes)
+	if err != nil {
+		return 0, number(err)
 	}
-	if result != 0 {
-		return 0, result
-	}
-	pool.used += piece.memory.Bytes
-	pool.topUsed = max(pool.topUsed, pool.used)
-	d.pieces[piece.memory.Ptr] = piece
-	piece.cut = false
-	p.GPU.BeginLifetime(fakegpu.Lifetime{Device: pool.device, Stream: s, Range: piece.memory, Owner: "cudaMallocAsync"})
-	return piece.memory.Ptr, 0
+	memory := spec.Range{Ptr: at, Bytes: bytes}
+	d.pieces[at] = &pooledPiece{pool: pool, memory: memory}
+	pool.used += bytes
+	pool.topUsed, pool.topReserved = max(pool.topUsed, pool.used), max(pool.topReserved, pool.reserved())
+	p.GPU.BeginLifetime(fakegpu.Lifetime{Device: dev, Stream: s, Range: memory, Owner: "cudaMallocAsync"})
+	return at, 0
 }
+
+// obtain takes memory, and if the device has none once more when the pool has given up what it
+// keeps.
+func (pool *driverPool) obtain(s spec.Stream, bytes uint64) (spec.Ptr, error) {
+	stream, _ := pool.gpu.StreamID(pool.device, s)
+	bytes = aligned(bytes)
+	at, err := pool.take(stream, bytes)
+	if errors.Is(err, spec.ErrDriverOutOfMemory) {
+		if err := pool.trim(0); err != nil {
+			return 0, err
+		}
+		at, err = pool.take(stream, bytes)
+	}
+	return at, err
+}
+
+func aligned(bytes uint64) uint64 { return (bytes + arenaAlign - 1) &^ (arenaAlign - 1) }
 
 // cut says that an allocator has allocated memory, which may be part of what it has from a
 // pool: from then on the owners of its parts are looked at, and no longer the piece's.
@@ -145,75 +156,6 @@ func (p *Process) freeAsync(at spec.Ptr, dev spec.Device, s spec.Stream, mode ui
 	return p.poolFree(at, dev, s, false)
 }
 
-// find takes the smallest piece that is large enough, and not twice as large, from those
-// that the stream may use now.
-func (pool *driverPool) find(p *Process, s spec.Stream, bytes uint64) (*pooledPiece, int) {
-	best := -1
-	for i, f := range pool.free {
-		fits := f.memory.Bytes >= bytes && f.memory.Bytes/2 <= bytes
-		if !fits || best >= 0 && pool.free[best].memory.Bytes <= f.memory.Bytes {
-			continue
-		}
-		if f.stream != s {
-			complete, err := p.GPU.QueryEvent(f.event)
-			if err != nil || !complete {
-				continue
-			}
-		}
-		best = i
-	}
-	if best < 0 {
-		return nil, 0
-	}
-	piece := pool.free[best]
-	pool.free = slices.Delete(pool.free, best, best+1)
-	return piece, number(p.GPU.DestroyEvent(piece.event))
-}
-
-// obtain asks the device, and if it has none once more when the pool has given up what it
-// keeps.
-func (pool *driverPool) obtain(p *Process, bytes uint64) (*pooledPiece, int) {
-	bytes = (bytes + 511) &^ 511
-	at, err := p.GPU.Malloc(pool.device, bytes)
-	if errors.Is(err, spec.ErrDriverOutOfMemory) && len(pool.free) > 0 {
-		if result := pool.trim(p, 0); result != 0 {
-			return nil, result
-		}
-		at, err = p.GPU.Malloc(pool.device, bytes)
-	}
-	if err != nil {
-		return nil, number(err)
-	}
-	pool.reserved += bytes
-	pool.topReserved = max(pool.topReserved, pool.reserved)
-	return &pooledPiece{pool: pool, memory: spec.Range{Ptr: at, Bytes: bytes}}, 0
-}
-
-// trim gives free pieces whose use is over back to the device, until no more than keep
-// bytes are reserved.
-func (pool *driverPool) trim(p *Process, keep uint64) int {
-	kept := pool.free[:0]
-	for i, f := range pool.free {
-		if pool.reserved <= keep {
-			kept = append(kept, pool.free[i:]...)
-			break
-		}
-		complete, err := p.GPU.QueryEvent(f.event)
-		if err == nil && complete {
-			err = errors.Join(p.GPU.DestroyEvent(f.event), p.GPU.Free(pool.device, f.memory.Ptr))
-			pool.reserved -= f.memory.Bytes
-		} else {
-			kept = append(kept, f)
-		}
-		if err != nil {
-			pool.free = append(kept, pool.free[i+1:]...)
-			return number(err)
-		}
-	}
-	pool.free = kept
-	return 0
-}
-
 // isPooled reports whether memory is a pool's and allocated.
 func (p *Process) isPooled(at spec.Ptr) bool {
 	p.pools.mu.Lock()
@@ -247,26 +189,50 @@ func (p *Process) poolFree(at spec.Ptr, dev spec.Device, s spec.Stream, wait boo
 	if !piece.cut {
 		p.GPU.EndLifetime(at)
 	}
-	piece.stream, piece.event = s, event
-	piece.pool.free = append(piece.pool.free, piece)
-	piece.pool.used -= piece.memory.Bytes
+	pool := piece.pool
+	stream, _ := p.GPU.StreamID(dev, s)
+	pool.give(at, aligned(piece.memory.Bytes), stream, event)
+	pool.used -= piece.memory.Bytes
 	return 0
 }
 
-// waited: somebody has waited for the device, and pools give back what they keep beyond
-// their thresholds.
+// waited: somebody has waited for a stream or the device, and pools give back what they keep beyond
+// their thresholds. Of a pool that was destroyed the last memory goes.
 func (p *Process) waited() int {
 	d := &p.pools
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, id := range sortedIDs(d.byID) {
-		if pool := d.byID[id]; pool.reserved > pool.threshold && len(pool.free) > 0 {
-			if result := pool.trim(p, pool.threshold); result != 0 {
-				return result
+		pool := d.byID[id]
+		if err := pool.trim(pool.threshold); err != nil {
+			return number(err)
+		}
+		if pool.destroyed && len(pool.pages) == 0 {
+			delete(d.byID, id)
+			if err := pool.close(); err != nil {
+				return number(err)
 			}
 		}
 	}
 	return 0
+}
+
+// destroy is cudaMemPoolDestroy: nothing is allocated from the pool any more, and what is allocated
+// goes back to the device when it is freed and somebody waits.
+func (d *driverPools) destroy(id uint64) int {
+	pool := d.byID[id]
+	if id < firstOwnPool || pool.destroyed {
+		return invalidValue
+	}
+	pool.destroyed, pool.threshold = true, 0
+	if err := pool.trim(0); err != nil {
+		return number(err)
+	}
+	if len(pool.pages) > 0 {
+		return 0
+	}
+	delete(d.byID, id)
+	return number(pool.close())
 }
 
 func sortedIDs(pools map[uint64]*driverPool) []uint64 {
@@ -294,7 +260,7 @@ func (pool *driverPool) get(attribute uint64) (uint64, int) {
 	case attributeThreshold:
 		return pool.threshold, 0
 	case attributeReserved:
-		return pool.reserved, 0
+		return pool.reserved(), 0
 	case attributeTopReserved:
 		return pool.topReserved, 0
 	case attributeUsed:
@@ -313,7 +279,7 @@ func (pool *driverPool) set(attribute, value uint64) int {
 	case attribute == attributeThreshold:
 		pool.threshold = value
 	case attribute == attributeTopReserved && value == 0:
-		pool.topReserved = pool.reserved
+		pool.topReserved = pool.reserved()
 	case attribute == attributeTopUsed && value == 0:
 		pool.topUsed = pool.used
 	default:

@@ -37,7 +37,7 @@ func (p *Process) managePool(operation C.int, w *words) int {
 		w[1] = C.uint64_t(dev) + 1
 		if operation == C.GAUGEBLOCK_POOL_CREATE {
 			d.next += streamStep
-			d.byID[d.next] = newDriverPool(dev)
+			d.byID[d.next] = newDriverPool(p.GPU, dev)
 			w[1] = C.uint64_t(d.next)
 		}
 		return 0
@@ -48,13 +48,9 @@ func (p *Process) managePool(operation C.int, w *words) int {
 	}
 	switch operation {
 	case C.GAUGEBLOCK_POOL_DESTROY:
-		if uint64(w[0]) < firstOwnPool || pool.used > 0 {
-			return invalidValue
-		}
-		delete(d.byID, uint64(w[0]))
-		return pool.trim(p, 0)
+		return d.destroy(uint64(w[0]))
 	case C.GAUGEBLOCK_POOL_TRIM:
-		return pool.trim(p, uint64(w[1]))
+		return number(pool.trim(uint64(w[1])))
 	case C.GAUGEBLOCK_POOL_GET:
 		value, result := pool.get(uint64(w[1]))
 		w[2] = C.uint64_t(value)

@@ -6,12 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { reserved = 5, used = 7, threshold = 4 };
+enum { reserved = cudaMemPoolAttrReservedMemCurrent, used = cudaMemPoolAttrUsedMemCurrent, threshold = cudaMemPoolAttrReleaseThreshold };
+enum { step = 32 << 20 };
 
-cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t *pool, int device);
-cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t pool, int attribute, void *value);
-cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t pool, int attribute, void *value);
-cudaError_t cudaMemPoolTrimTo(cudaMemPool_t pool, size_t keep);
 cudaError_t cudaGetDriverEntryPointByVersion(const char *name, void **function, unsigned version, unsigned long long flags, int *found);
 cudaError_t cudaMallocManaged(void **ptr, size_t bytes, unsigned flags);
 
@@ -31,6 +28,31 @@ static unsigned long long attribute(cudaMemPool_t pool, int which) {
 	return value;
 }
 
+static size_t available(void) {
+	size_t bytes, total;
+	IS(cudaMemGetInfo(&bytes, &total), 0);
+	return bytes;
+}
+
+// The memory of a pool that is destroyed goes when it is freed; no memory is the null pointer.
+static void destroyed(void) {
+	struct cudaMemPoolProps properties = {cudaMemAllocationTypePinned, cudaMemHandleTypeNone, {cudaMemLocationTypeDevice, 0}, NULL, 0, 0, {0}};
+	cudaMemPool_t pool;
+	void *p = &pool;
+	size_t before = available();
+	IS(cudaMemPoolCreate(&pool, &properties), 0);
+	IS(cudaMallocFromPoolAsync(&p, 0, pool, 0), 0);
+	IS(p == NULL, 1);
+	IS(cudaMallocFromPoolAsync(&p, 40 << 20, pool, 0), 0);
+	IS(before - available(), 2 * step);
+	IS(cudaMemPoolDestroy(pool), 0);
+	IS(before - available(), 2 * step);
+	IS(cudaMallocFromPoolAsync(&p, 512, pool, 0), cudaErrorInvalidValue);
+	IS(cudaFreeAsync(p, 0), 0);
+	IS(cudaStreamSynchronize(0), 0);
+	IS(before - available(), 0);
+}
+
 // The pools of the driver: memory freed on a stream is the stream's again at once, and
 // another's when it is over.
 static void pools(void) {
@@ -47,7 +69,7 @@ static void pools(void) {
 	IS(cudaMemsetAsync(p, 1, 4096, a), 0);
 	IS(cudaFreeAsync(p, a), 0);
 	IS(attribute(pool, used), 0);
-	IS(attribute(pool, reserved), 4096);
+	IS(attribute(pool, reserved), step);
 	IS(cudaMallocAsync(&q, 4096, b), 0);
 	IS(q == p, 0); // a is busy
 	IS(cudaMallocAsync(&r, 4096, a), 0);
@@ -61,11 +83,18 @@ static void pools(void) {
 	IS(cudaFreeAsync(r, b), cudaErrorInvalidValue);
 	IS(cudaMemPoolSetAttribute(pool, threshold, &keep), 0);
 	IS(cudaDeviceSynchronize(), 0);
-	IS(attribute(pool, reserved), 8192);
+	IS(attribute(pool, reserved), step);
+	IS(cudaMallocAsync(&r, step, b), 0);
+	IS(attribute(pool, used), step + 4096);
+	IS(attribute(pool, reserved), 2 * step);
+	IS(cudaFreeAsync(r, b), 0);
 	IS(cudaMemPoolTrimTo(pool, 0), 0);
-	IS(attribute(pool, reserved), 4096);
+	IS(attribute(pool, reserved), step); // q is there
 	IS(cudaFree(q), 0);
+	IS(cudaMemPoolTrimTo(pool, 0), 0);
+	IS(attribute(pool, reserved), 0);
 	IS(gaugeblock_hazards(), 0);
+	destroyed();
 }
 
 // A host function runs in the stream's order, and what is copied carries bytes.

@@ -10,11 +10,11 @@ import (
 func TestEveryKind(t *testing.T) {
 	for _, name := range trace.OpKinds() {
 		if kinds[name].perform == nil {
-			t.Errorf("%s: replay does not say how it is performed", name)
+			t.Errorf("%s: tools/replay does not say how it is performed", name)
 		}
 	}
 	if len(kinds) != len(trace.OpKinds()) {
-		t.Errorf("replay performs %d kinds, and there are %d", len(kinds), len(trace.OpKinds()))
+		t.Errorf("tools/replay performs %d kinds, and there are %d", len(kinds), len(trace.OpKinds()))
 	}
 }
 

@@ -8,10 +8,10 @@ import (
 
 	"github.com/cockroachdb/datadriven"
 
-	"gaugeblock/replay"
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
 	"gaugeblock/tools/reference"
+	"gaugeblock/tools/replay"
 )
 
 // TestTranscripts replays the traces that stand in testdata and compares the

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"testing"
 
-	"gaugeblock/replay"
 	"gaugeblock/tools/reference"
+	"gaugeblock/tools/replay"
 )
 
 // BenchmarkReplay measures operations a second: pairs of malloc and free as a recorder

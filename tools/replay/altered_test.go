@@ -6,8 +6,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"gaugeblock/replay"
 	"gaugeblock/tools/reference"
+	"gaugeblock/tools/replay"
 )
 
 // recorded is a short trace that the reference replays exactly: two allocations

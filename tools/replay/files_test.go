@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"gaugeblock/replay"
+	"gaugeblock/tools/replay"
 )
 
 func TestFindTraces(t *testing.T) {

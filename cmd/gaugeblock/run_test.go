@@ -1,0 +1,74 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"gaugeblock/fakegpu/cuda"
+	runner "gaugeblock/tools/run"
+)
+
+// runsProgram runs a program that writes the answer of a process which has reserved PEAK bytes, as
+// PyTorch would: no library of the fake GPU is needed.
+func runsProgram(t *testing.T, peak string, arguments ...string) (int, string) {
+	t.Helper()
+	libraries := t.TempDir()
+	put := func(path, text string, mode os.FileMode) {
+		if err := os.WriteFile(path, []byte(text), mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range append(cuda.Thin(), "libcuda.so.1", "libcudart.so.12", "libcudart.so.13", "libnvidia-ml.so.1", cuda.MachineName) {
+		put(filepath.Join(libraries, name), "", 0o644)
+	}
+	t.Setenv(runner.LibrariesVariable, libraries)
+	t.Setenv("PEAK", peak)
+	program := filepath.Join(libraries, "program")
+	put(program, `#!/bin/sh
+echo '{"pid": 1, "devices": [{"peak_reserved": '$PEAK', "peak_allocated": '$PEAK'}]}' > "$GAUGEBLOCK_RUN_FOLDER/1.json"
+`, 0o755)
+	var stderr bytes.Buffer
+	status := run(append(append([]string{"run"}, arguments...), "--", program), strings.NewReader(""), &bytes.Buffer{}, &stderr)
+	return status, stderr.String()
+}
+
+// A run is compared with the result of an earlier one, and fails if it needs too much more.
+func TestRunCompared(t *testing.T) {
+	old := filepath.Join(t.TempDir(), "old.json")
+	if status, said := runsProgram(t, "1000000000", "--json", old); status != 0 {
+		t.Fatal(status, said)
+	}
+	for _, c := range []struct {
+		peak, most string
+		status     int
+		says       string
+	}{
+		{"1050000000", "5", 0, "(+5.0 %)"},
+		{"1050000001", "5", 1, "the peak has grown by more than --max-growth=5 %"},
+		{"900000000", "0", 0, "(-10.0 %)"},
+	} {
+		status, said := runsProgram(t, c.peak, "--compare", old, "--max-growth", c.most)
+		if status != c.status || !strings.Contains(said, c.says) || !strings.Contains(said, "the older result has no call sites (--sites)") {
+			t.Errorf("%s: %d\n%s", c.peak, status, said)
+		}
+	}
+}
+
+// A file that is no result is refused before the program is run.
+func TestRunComparedWithNothing(t *testing.T) {
+	for text, says := range map[string]string{"{": "unexpected end", "{}": "it has no peak"} {
+		old := filepath.Join(t.TempDir(), "old.json")
+		if err := os.WriteFile(old, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if status, said := runsProgram(t, "1", "--compare", old); status != 2 || !strings.Contains(said, says) || strings.Contains(said, "peak reserved") {
+			t.Errorf("%q: %d\n%s", text, status, said)
+		}
+	}
+	if status, said := runsProgram(t, "1", "--max-growth", "5"); status != 2 || !strings.Contains(said, "--max-growth needs --compare") {
+		t.Errorf("%d\n%s", status, said)
+	}
+}

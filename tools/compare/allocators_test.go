@@ -1,0 +1,212 @@
+package compare
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"gaugeblock/fakegpu/cuda"
+	"gaugeblock/snapshot"
+	"gaugeblock/snapshot/history"
+	"gaugeblock/snapshot/play"
+	"gaugeblock/spec"
+	"gaugeblock/tools/examine"
+)
+
+const recorded = "../../snapshot/tell/testdata/snapshots/gpt_varlen.default."
+
+func workload(t *testing.T) *history.Workload {
+	t.Helper()
+	f, err := snapshot.Open(recorded + "nolimit.pickle.gz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := play.FromSnapshot(f, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+func parse(t *testing.T, names ...string) (list []Candidate) {
+	t.Helper()
+	for _, name := range names {
+		c, err := ParseCandidate(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, c)
+	}
+	return list
+}
+
+// beginning is the first part of a workload, which tests of processes have time for.
+func beginning(t *testing.T) *history.Workload {
+	w := workload(t)
+	w.Requests = w.Requests[:2500]
+	return w
+}
+
+func compared(t *testing.T, w *history.Workload, o Options, names ...string) *Comparison {
+	t.Helper()
+	c, err := Compare(w, parse(t, names...), o, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// scratch is a directory that is there while tests run.
+var scratch string
+
+func TestMain(m *testing.M) {
+	var err error
+	if scratch, err = os.MkdirTemp("", "gaugeblock-allocators-test-"); err != nil {
+		panic(err)
+	}
+	status := m.Run()
+	_ = os.RemoveAll(scratch)
+	os.Exit(status)
+}
+
+var built = sync.OnceValue(func() error { return Build([]Candidate{{Name: MallocAsync}}, scratch) })
+
+// library builds one of examine's libraries; the test is skipped where that cannot be done.
+func library(t *testing.T, source string) string {
+	t.Helper()
+	var unavailable *examine.UnavailableError
+	if err := built(); errors.As(err, &unavailable) {
+		t.Skip(err)
+	} else if err != nil {
+		t.Fatal(err)
+	}
+	compiler, err := cuda.Compiler("CXX", "c++", "g++", "clang++")
+	if err != nil {
+		t.Fatal(err)
+	}
+	to := filepath.Join(scratch, source+".so")
+	if err := cuda.Run(exec.Command(compiler, "-std=c++17", "-shared", "-fPIC", "-I"+filepath.Join(scratch, "include"), "-o", to,
+		filepath.Join("..", "examine", "testdata", "libraries", source), "-L"+scratch, "-lcudart")); err != nil {
+		t.Fatal(err)
+	}
+	return to
+}
+
+// TestPyTorch: the rows of pytorch are what the program reserved on an H200 with these settings.
+func TestPyTorch(t *testing.T) {
+	c := compared(t, workload(t), Options{}, "pytorch", "pytorch,expandable_segments:True")
+	for i, settings := range []string{"default", "expandable"} {
+		var truth struct {
+			PeakReserved uint64 `json:"peak_reserved"`
+		}
+		data, err := os.ReadFile("../../snapshot/tell/testdata/snapshots/gpt_varlen." + settings + ".nolimit.json")
+		if err == nil {
+			err = json.Unmarshal(data, &truth)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := &c.Results[i]
+		if r.Most != truth.PeakReserved || r.Failed > 0 || r.Mean >= r.Most || r.Mean < c.Requested/2 || len(r.OverTime) != parts {
+			t.Errorf("%s: %d bytes, %d on an H200; %+v", settings, r.Most, truth.PeakReserved, r)
+		}
+	}
+}
+
+// TestLibraries: an allocator that asks the driver for each request holds what is requested and no
+// more, and fails when that is more than the device has. The driver's own pool holds steps of
+// 32 MiB.
+func TestLibraries(t *testing.T) {
+	naive := library(t, "naive.cc")
+	w := beginning(t)
+	c := compared(t, w, Options{Directory: scratch, SmallestLimit: true}, naive, MallocAsync, "pytorch")
+	direct, async, pytorch := &c.Results[0], &c.Results[1], &c.Results[2]
+	if direct.Most != w.PeakRequested() || direct.DriverCalls != int64(callsOf(w)) || direct.Retries != nil {
+		t.Errorf("%d bytes and %d calls, not %d and %d", direct.Most, direct.DriverCalls, w.PeakRequested(), callsOf(w))
+	}
+	if want := (w.PeakRequested() + 2*spec.MiB - 1) / (2 * spec.MiB) * 2 * spec.MiB; direct.SmallestLimit == nil || *direct.SmallestLimit != want {
+		t.Errorf("the smallest limit is %v, not %d", direct.SmallestLimit, want)
+	}
+	if async.Most%(32*spec.MiB) != 0 || async.Most < w.PeakRequested() || async.Most > w.PeakRequested()*11/10 || async.DriverCalls > 1000 {
+		t.Errorf("%s: %d bytes, %d calls", MallocAsync, async.Most, async.DriverCalls)
+	}
+	if pytorch.SmallestLimit == nil || *pytorch.SmallestLimit < w.PeakRequested() || *pytorch.SmallestLimit > pytorch.Most {
+		t.Errorf("the smallest limit of pytorch is %v", pytorch.SmallestLimit)
+	}
+	limited := compared(t, w, Options{Directory: scratch, Limit: w.PeakRequested() - 1}, naive).Results[0]
+	if limited.OutOfMemory == nil || limited.OutOfMemory.Held+limited.OutOfMemory.Requested < w.PeakRequested() {
+		t.Errorf("with a byte less than what is requested: %+v", limited)
+	}
+}
+
+// callsOf are the requests for memory, and the frees.
+func callsOf(w *history.Workload) (n int) {
+	for i := range w.Requests {
+		if k := w.Requests[i].Kind; k == history.Malloc || k == history.Free {
+			n++
+		}
+	}
+	return n
+}
+
+// TestDriverProgram: a program that speaks the line protocol is one more candidate.
+func TestDriverProgram(t *testing.T) {
+	if _, err := exec.LookPath("python3"); err != nil {
+		t.Skip("there is no python3 here")
+	}
+	w := beginning(t)
+	w.Requests = w.Requests[:400]
+	c, err := Compare(w, parse(t, "driver:python3 ../examine/testdata/drivers/driver.py"), Options{Directory: t.TempDir()}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := c.Results[0]; r.Error != "" || r.Failed > 0 || r.Most < 2*spec.MiB {
+		t.Errorf("%+v", r)
+	}
+}
+
+// TestCrash: the row of an allocator that ends its process says so, and the others are there.
+func TestCrash(t *testing.T) {
+	t.Setenv("FAULT", "crashes")
+	w := beginning(t)
+	w.Requests[0].Bytes = 2 << 20
+	c := compared(t, w, Options{Directory: scratch}, "pytorch", library(t, "cache.cc"))
+	if c.Results[0].Error != "" || !strings.Contains(c.Results[1].Error, "two mebibytes!") || !strings.Contains(c.String(), "cache.cc.so ended early") {
+		t.Errorf("%v", c)
+	}
+}
+
+// TestCandidates: what is no allocator is said.
+func TestCandidates(t *testing.T) {
+	for text, says := range map[string]string{
+		"pytorch:9.9":                 "9.9",
+		"pytorch,max_split_size_mb":   "max_split_size_mb",
+		"jemalloc":                    "is no allocator",
+		"driver: ":                    "names no program",
+		"no.so":                       "no.so",
+		"testdata/async.cc.so:malloc": "two functions",
+	} {
+		if _, err := ParseCandidate(text); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}
+
+// TestPage: names are text on the page, which has no script, and a line for each allocator.
+func TestPage(t *testing.T) {
+	c := &Comparison{Requested: 1 << 20, Results: []Result{{Allocator: "<script>alert(1)</script>", Most: 2 << 20, OverTime: []uint64{1 << 20, 2 << 20}}}}
+	var b bytes.Buffer
+	if err := c.WritePage(&b, "<b>x</b>"); err != nil {
+		t.Fatal(err)
+	}
+	page := b.String()
+	if strings.Contains(page, "<script") || strings.Contains(page, "<b>") || !strings.Contains(page, `points="0.0,160.0 480.0,160.0 480.0,0.0 960.0,0.0 "`) {
+		t.Error(page)
+	}
+}

@@ -1,0 +1,83 @@
+package compare
+
+import (
+	"fmt"
+	"math"
+
+	"gaugeblock/internal/memlimit"
+	"gaugeblock/snapshot/history"
+	"gaugeblock/spec"
+)
+
+// Comparison is what several allocators made of the requests of one program.
+type Comparison struct {
+	Requests  int    `json:"requests"`
+	Requested uint64 `json:"peak_requested"` // bytes: no allocator can do with less
+	Limit     uint64 `json:"limit"`          // bytes; 0: none
+	// Notes are what the comparison leaves out of the record.
+	Notes   []string `json:"notes"`
+	Results []Result `json:"results"`
+}
+
+// Compare makes the requests of a workload of each candidate in turn. progress, if there is one,
+// hears how many are done.
+func Compare(w *history.Workload, candidates []Candidate, o Options, progress func(done int)) (*Comparison, error) {
+	if w.PeakRequested() >= unlimited/2 {
+		return nil, fmt.Errorf("the program requests %s at one time, and a fake GPU has %s", spec.FormatSize(w.PeakRequested()), spec.FormatSize(unlimited))
+	}
+	c := &Comparison{Requests: len(w.Requests), Requested: w.PeakRequested(), Limit: o.Limit, Notes: notes(w)}
+	for i := range candidates {
+		r, err := candidates[i].run(w, &o)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", candidates[i].Name, err)
+		}
+		c.Results = append(c.Results, r)
+		if progress != nil {
+			progress(i + 1)
+		}
+	}
+	return c, nil
+}
+
+// run makes the requests of one candidate, and looks for its smallest limit if that is asked for.
+func (c *Candidate) run(w *history.Workload, o *Options) (r Result, err error) {
+	if c.pytorch {
+		memory := memlimit.New(math.MaxInt64)
+		if r, err = c.performPyTorch(w, o.Limit, memory); err == nil && o.SmallestLimit {
+			r.SmallestLimit, err = c.smallestLimitOfPyTorch(w, memory)
+		}
+		return r, err
+	}
+	subject, err := c.open(o.Directory, o.Patience)
+	if err != nil {
+		return r, err
+	}
+	defer subject.Close()
+	if r, err = perform(w, subject.New, c.Name, o.Limit, false); err != nil || !o.SmallestLimit || r.Error != "" {
+		return r, err
+	}
+	most := r.Most
+	if r.Failed > 0 {
+		free, err := perform(w, subject.New, c.Name, 0, false)
+		if err != nil {
+			return r, err
+		}
+		most = free.Most
+	}
+	r.SmallestLimit, err = smallestLimit(w, subject.New, c.Name, most)
+	return r, err
+}
+
+// notes are what a comparison leaves out of a record.
+func notes(w *history.Workload) (list []string) {
+	if len(w.PrivatePools) > 0 {
+		list = append(list, "The program has private pools, as CUDA graphs do. Only the rows of pytorch have them: the other allocators serve these requests with the rest.")
+	}
+	if w.Unrecorded.PendingFrees > 0 {
+		list = append(list, fmt.Sprintf("%d frees waited for work of another stream. In the rows of pytorch they complete as recorded, and in the others at once.", w.Unrecorded.PendingFrees))
+	}
+	if !w.Complete() {
+		list = append(list, "The history begins late. What the program had then is allocated anew in order of address, but in the rows of pytorch it has the recorded layout.")
+	}
+	return list
+}

@@ -1,0 +1,82 @@
+package compare
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
+
+	"gaugeblock/spec"
+)
+
+// String is the comparison as a table with its notes.
+func (c *Comparison) String() string {
+	limit := "without a limit"
+	if c.Limit > 0 {
+		limit = "on a device of " + spec.FormatSize(c.Limit)
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d requests, at most %s at one time, %s.\n\n%s\n", c.Requests, spec.FormatSize(c.Requested), limit, c.table())
+	for i := range c.Results {
+		if r := &c.Results[i]; r.Error != "" {
+			fmt.Fprintf(&b, "\n%s ended early: %s\n", r.Allocator, r.Error)
+		}
+	}
+	for _, note := range c.Notes {
+		fmt.Fprintf(&b, "\n%s\n", text.WrapSoft(note, 100))
+	}
+	return b.String()
+}
+
+func (c *Comparison) table() string {
+	t := table.NewWriter()
+	t.SetStyle(table.StyleLight)
+	t.Style().Options = table.OptionsNoBordersAndSeparators
+	t.Style().Format.Header = text.FormatDefault
+	t.Style().Box.PaddingLeft, t.Style().Box.PaddingRight = "", "  "
+	searched := false
+	for i := range c.Results {
+		searched = searched || c.Results[i].SmallestLimit != nil
+	}
+	header := table.Row{"allocator", "held at most", "of requested", "on average", "driver calls", "retries", "out of memory"}
+	if searched {
+		header = append(header, "smallest limit")
+	}
+	t.AppendHeader(header)
+	var columns []table.ColumnConfig
+	for n := 2; n <= len(header); n++ {
+		columns = append(columns, table.ColumnConfig{Number: n, Align: text.AlignRight, AlignHeader: text.AlignRight})
+	}
+	t.SetColumnConfigs(columns)
+	for i := range c.Results {
+		row := c.Results[i].row(c.Requested)
+		if searched {
+			limit := "-"
+			if s := c.Results[i].SmallestLimit; s != nil {
+				limit = spec.FormatSize(*s)
+			}
+			row = append(row, limit)
+		}
+		t.AppendRow(row)
+	}
+	lines := strings.Split(t.Render(), "\n")
+	for i := range lines {
+		lines[i] = strings.TrimRight(lines[i], " ")
+	}
+	return strings.Join(lines, "\n")
+}
+
+func (r *Result) row(requested uint64) table.Row {
+	of, retries, failed := "-", "-", "no"
+	if requested > 0 {
+		of = fmt.Sprintf("%.2f", float64(r.Most)/float64(requested))
+	}
+	if r.Retries != nil {
+		retries = fmt.Sprint(*r.Retries)
+	}
+	if r.OutOfMemory != nil {
+		failed = fmt.Sprintf("request %d", r.OutOfMemory.Number)
+	}
+	return table.Row{r.Allocator, spec.FormatSize(r.Most), of, spec.FormatSize(r.Mean), r.DriverCalls, retries, failed}
+}
