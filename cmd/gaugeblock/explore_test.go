@@ -56,7 +56,7 @@ func TestExplore(t *testing.T) {
 			t.Errorf("%s is not checked: %v", name, found.Checked)
 		}
 	}
-	if !slices.Contains(found.ByConstruction, "AccountingAddsUp") || slices.ContainsFunc(found.ByConstruction, func(name string) bool { return slices.Contains(found.Checked, name) }) {
+	if !slices.Contains(found.ByConstruction, "FreeListsHoldFreeBlocks") || slices.ContainsFunc(found.ByConstruction, func(name string) bool { return slices.Contains(found.Checked, name) }) {
 		t.Errorf("by construction: %v, checked: %v", found.ByConstruction, found.Checked)
 	}
 	classes := exploredJSON(t, statusExact, "core_tiny", "--symmetry")
@@ -92,7 +92,7 @@ func TestExploreBadFlags(t *testing.T) {
 	}{
 		{[]string{"nothing"}, `no configuration "nothing"`},
 		{[]string{"core_bug_tile"}, `no configuration "core_bug_tile"`}, // TLC's only
-		{[]string{"--workers=-1"}, "--workers=-1 is negative"},
+		{[]string{"--workers=-1"}, "--jobs=-1 is negative"},
 		{[]string{"core_live", "--symmetry"}, "--symmetry does not go with FreedBecomesReusable"},
 		{[]string{"core_live", "--compact"}, "--compact does not go with FreedBecomesReusable"},
 		{[]string{"core_live", "--dir", "somewhere"}, "--dir does not go with FreedBecomesReusable"},
