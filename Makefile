@@ -65,7 +65,7 @@ fuzz:
 # tests/graphtree, RMM's bugs, every locking mistake and every lock that is left out, and
 # thousands of programs under the scheduler of tests/linearizability. "make test" has a
 # sample of most.
-.PHONY: search mutants locks
+.PHONY: search mutants alone locks
 search:
 	$(GO) test ./tests/broken ./tests/graphtree ./tools/zoo -v -count 1 -timeout 2h -run 'TestFound|TestRules|TestZoo' -args -search
 	$(GO) test ./tests/linearizability -v -count 1 -timeout 2h -args -search
@@ -77,6 +77,10 @@ N ?= 50
 DIRS ?=
 mutants:
 	$(GO) test ./tests/mutants -v -count 1 -timeout 0 -args -try -seed $(SEED) -n $(N) $(DIRS)
+
+# All small changes of the model, which exploring with its properties alone must notice.
+alone:
+	$(GO) test ./tests/mutants -v -count 1 -timeout 0 -args -try -n 0 -tests tests/tla/alone model
 
 # Each lock of alloc/ is left out, and a test under the race detector must notice.
 locks:

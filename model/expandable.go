@@ -59,11 +59,12 @@ func (s *State) chooseExpandable(fits []place) place {
 // were mapped before stay mapped.
 func (s *State) tryAllocateExpandableBlock(c *PendingMalloc, g DriverResults) (p place, found bool) {
 	if p, found = s.findExpandableBlock(c); !found {
-		if err := s.addExpandableSegment(c, g); err != nil {
+		at, err := s.addExpandableSegment(c, g)
+		if err != nil {
 			c.err, c.stage = err, stageDone
 			return place{}, false
 		}
-		p, _ = s.findExpandableBlock(c)
+		p = place{at, 0}
 	}
 	for s.at(p).Unmapped || s.at(p).Size < c.size {
 		if c.driverCalls <= g.Refusals {
@@ -124,8 +125,9 @@ func (s *State) PageSize(kind spec.PoolKind) uint64 {
 	return s.Geometry.SmallBuffer
 }
 
-// addExpandableSegment adds a segment that is one unmapped range of 9/8 of the memory.
-func (s *State) addExpandableSegment(c *PendingMalloc, g DriverResults) error {
+// addExpandableSegment adds a segment that is one unmapped range of 9/8 of the memory, and returns
+// its index. A larger request finds no room in it, and the device has no memory for it.
+func (s *State) addExpandableSegment(c *PendingMalloc, g DriverResults) (int, error) {
 	page := s.PageSize(s.poolKind(c))
 	size := nextMultiple(s.Config.Reserve.Of(s.Memory), page)
 	s.driverCall(callReserveAddress)
@@ -134,14 +136,13 @@ func (s *State) addExpandableSegment(c *PendingMalloc, g DriverResults) error {
 		address = s.lowestHole(g.LowestFrom, size)
 	}
 	if err := s.checkAddress(address, size); err != nil {
-		return err
+		return 0, err
 	}
-	s.insertSegment(Segment{
+	return s.insertSegment(Segment{
 		Address: address, Size: size, Stream: c.Stream, Pool: c.pool, PoolKind: s.poolKind(c),
 		Made:       s.nextSegment(),
 		Expandable: true, Page: page, Blocks: []Block{{Address: address, Size: size, Unmapped: true, Made: s.nextBlock()}},
-	})
-	return nil
+	}), nil
 }
 
 // mapBlock maps at least the first bytes of an unmapped range, or all of it, in whole

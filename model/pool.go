@@ -41,6 +41,8 @@ type PoolRouting struct {
 	Pool   spec.PoolID
 	Stream spec.Stream
 	All    bool // then Stream is not used
+
+	Uncaptured bool // requests are routed without a capture: in a Truth only, the allocator does not know it
 }
 
 // A GraphStreamUse is a stream use that was recorded while requests were routed to a

@@ -330,3 +330,18 @@ func TestCurrent(t *testing.T) {
 		t.Errorf("%+v\nwant\n%+v", got, want)
 	}
 }
+
+// TestRequestLargerThanRange: a request that is larger than the address range of an expandable
+// segment is out of memory, and maps no pages, neither of the new range nor of another stream's.
+func TestRequestLargerThanRange(t *testing.T) {
+	s := newState("expandable_segments:True")
+	results := model.DriverResults{LowestFrom: 0x1000000}
+	s, first := s.Malloc(1, 5*mib, results)
+	next, second := s.Malloc(2, 2*s.Memory, results)
+	if first.Err != nil || !errors.Is(second.Err, spec.ErrOutOfMemory) {
+		t.Fatalf("%v, %v", first.Err, second.Err)
+	}
+	if !slices.Equal(s.Truth.Granted, next.Truth.Granted) {
+		t.Errorf("%v is mapped, and then %v", s.Truth.Granted, next.Truth.Granted)
+	}
+}

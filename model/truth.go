@@ -19,7 +19,7 @@ type Truth struct {
 	// The program.
 	Held     []Held        // what malloc returned and was not freed: by address
 	Touches  []Touch       // which other streams use it: by address, stream, Captured
-	Captures []PoolRouting // those begun and not ended, in that order
+	Captures []PoolRouting // and routings without a capture: those begun and not ended, in that order
 
 	// The device.
 	Granted []Grant // memory that is allocated from the driver: by address
@@ -87,7 +87,7 @@ func (t Truth) GiveBack(ptr spec.Ptr) Truth {
 
 // Touch is the truth when a stream uses memory too: in a graph, if a capture is underway.
 func (t Truth) Touch(ptr spec.Ptr, id spec.DeviceStream) Truth {
-	x := Touch{Ptr: ptr, Stream: id, Captured: len(t.Captures) > 0}
+	x := Touch{Ptr: ptr, Stream: id, Captured: t.InCapture()}
 	if !slices.Contains(t.Touches, x) {
 		t.Touches = inserted(t.Touches, x, Touch.Compare)
 	}
@@ -128,10 +128,15 @@ func (t Truth) Call(call DriverCall, forbidden bool) Truth {
 	return t
 }
 
+// InCapture reports whether any capture is underway.
+func (t Truth) InCapture() bool {
+	return slices.ContainsFunc(t.Captures, func(r PoolRouting) bool { return !r.Uncaptured })
+}
+
 // IsCaptured is what the driver answers when the allocator asks whether a stream is captured
 // (spec.Driver.CaptureStatus).
 func (t Truth) IsCaptured(stream spec.Stream) bool {
-	return slices.ContainsFunc(t.Captures, func(r PoolRouting) bool { return r.Stream == stream })
+	return slices.ContainsFunc(t.Captures, func(r PoolRouting) bool { return r.Stream == stream && !r.Uncaptured })
 }
 
 // returnMemory returns all grants within a range to the driver.
@@ -141,11 +146,11 @@ func (s *State) returnMemory(memory spec.Range) {
 
 // freeForbidden is what the driver answers when the allocator asks whether it may free memory
 // (spec.Driver.FreeForbidden).
-func (s *State) freeForbidden() bool { return len(s.Truth.Captures) > 0 && !s.RelaxedCaptures }
+func (s *State) freeForbidden() bool { return s.Truth.InCapture() && !s.RelaxedCaptures }
 
 // aboutEvents is a driver call about each of some events, which is forbidden in a capture.
 func (s *State) aboutEvents(call DriverCall, events int) {
-	s.Truth = s.Truth.Call(call, len(s.Truth.Captures) > 0 && events > 0)
+	s.Truth = s.Truth.Call(call, s.Truth.InCapture() && events > 0)
 }
 
 func (s *State) isCaptured(stream spec.Stream) bool { return s.Truth.IsCaptured(stream) }

@@ -154,6 +154,25 @@ WorkIsAwaited == P!WorkIsAwaited
 UsesAreCounted == P!UsesAreCounted
 PoolTypeOK == P!PoolTypeOK
 
+GrantsOf(id) == {y \in device : \E g \in segments : Inside(y, g) /\ g.pool = id}
+WaitingOf(id) == {b \in P!Waiting : \E g \in segments : Inside(b, g) /\ g.pool = id}
+
+\* Where no block of a pool waits a checkpoint of it can be taken, of all its memory.
+CheckpointsCanBeTaken ==
+    \A id \in PoolIds :
+        P!UseCount(id) > 0 /\ captures = <<>> /\ WaitingOf(id) = {} =>
+            ENABLED (Checkpoint(id) /\ \A c \in saved' : c.pool = id => SumOfSizes(c.blocks) = SumOfSizes(GrantsOf(id)))
+
+\* It can be restored if nothing of the pool waits or is used by other streams, and the saved memory
+\* is the pool's.  Otherwise it cannot.
+CheckpointsCanBeRestored ==
+    \A c \in saved :
+        P!UseCount(c.pool) > 0 =>
+            LET can == /\ WaitingOf(c.pool) = {}
+                       /\ \A x \in given, t \in touched : x.pool = c.pool => t.addr # x.addr
+                       /\ \A b \in c.blocks : BytesOf(b) \subseteq UNION {BytesOf(y) : y \in GrantsOf(c.pool)}
+            IN can = ENABLED SetCheckpointPoolState(c.pool)
+
 \* What is saved as allocated is what the program holds of the pool, with all of its memory.
 SavesWhatIsHeld(id) ==
     LET held == {MemoryOf(x) : x \in {y \in given : y.pool = id}} IN

@@ -43,7 +43,7 @@ UseOnOOMLast == FALSE       \* OverflowPools serve when all else has failed, not
 (* The device, and what programs do with it.                               *)
 (***************************************************************************)
 Memory == 4                 \* of the device
-Limit == 100                \* on the memory reserved from the driver (above Memory: none)
+Limit == 100                \* on the memory reserved from the driver (above Memory, and above every segment: none)
 Streams == {1, 2}           \* a set of numbers
 Sizes == {1, 2}             \* what programs request: a set of numbers
 Threads == {1, 2}           \* that call malloc at the same time (TwoStepMalloc.tla)
@@ -55,6 +55,8 @@ OwnWork == FALSE            \* programs launch work on the stream that memory wa
 PoolIds == {1}              \* of the private pools: a set of positive numbers
 MaxUses == 1                \* the highest use count that programs make
 OverflowPools == {}         \* the private pools that are marked use_on_oom
+RoutesUncaptured == FALSE   \* programs route requests to a pool without a capture (use_mem_pool)
+UncapturedPools == {}       \* to which pools they do
 RecordsTwice == FALSE       \* programs record a use in a capture and outside of it: see RecordStream
 RoutesTwice == FALSE        \* programs route a stream to a second pool while it is routed to one
 KeepsCheckpoints == FALSE   \* programs keep the checkpoint of a pool beyond its last use
@@ -71,6 +73,7 @@ ASSUME
     /\ {ExpandableSegments, FirstRoutingWins, UseOnOOMLast, RecordsTwice, RoutesTwice, KeepsCheckpoints, RelaxedCaptures} \subseteq BOOLEAN
     /\ Streams \cup Sizes \cup Threads \cup PoolIds \cup MaxSplitSizes \subseteq Nat \ {0}
     /\ OverflowPools \subseteq PoolIds
+    /\ UncapturedPools \subseteq PoolIds
     /\ MinBlock <= SmallSize /\ SmallSize <= SmallBuffer /\ SmallSize < LargeBuffer
     /\ \A n \in {SmallSize, SmallBuffer, MinLargeAlloc, LargeBuffer, RoundLarge} : n % MinBlock = 0
 =============================================================================

@@ -55,15 +55,24 @@ DoneAll(h, stream) == Done(h, stream, Len(h.work[stream]))
 DriverCall(h, kind, forbidden) ==
     IF forbidden THEN [h EXCEPT !.illegal = @ \cup {kind}] ELSE h
 
-RecordEvent(h) == DriverCall(h, "record", h.captures # <<>>)
+\* Requests are routed to a pool for a capture, or, with RoutesUncaptured, without one.
+AnyCaptured(routings) == \E c \in Range(routings) : c.pool \notin UncapturedPools
+
+RecordEvent(h) == DriverCall(h, "record", IF RoutesUncaptured THEN AnyCaptured(h.captures) ELSE h.captures # <<>>)
 
 AnyEvents(h) == \E s \in Streams : h.events[s] # <<>>
 
-QueryEvents(h) == DriverCall(h, "query", h.captures # <<>> /\ AnyEvents(h))
-WaitForEvents(h) == DriverCall(h, "wait", h.captures # <<>> /\ AnyEvents(h))
+QueryEvents(h) ==
+    IF RoutesUncaptured THEN DriverCall(h, "query", AnyCaptured(h.captures) /\ AnyEvents(h))
+    ELSE DriverCall(h, "query", h.captures # <<>> /\ AnyEvents(h))
+WaitForEvents(h) ==
+    IF RoutesUncaptured THEN DriverCall(h, "wait", AnyCaptured(h.captures) /\ AnyEvents(h))
+    ELSE DriverCall(h, "wait", h.captures # <<>> /\ AnyEvents(h))
 
 \* The allocator asks the driver whether it may free memory.
-FreeForbidden(h) == h.captures # <<>> /\ ~RelaxedCaptures
+FreeForbidden(h) ==
+    IF RoutesUncaptured THEN AnyCaptured(h.captures) /\ ~RelaxedCaptures
+    ELSE h.captures # <<>> /\ ~RelaxedCaptures
 ReturnMemory(h) == DriverCall(h, "free", FreeForbidden(h))
 
 \* An event is recorded in each of these streams, behind all of its work.

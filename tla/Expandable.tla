@@ -104,7 +104,9 @@ TryAllocateExpandableBlock(h, p) ==
 
 \* Before pages are unmapped their stream is synchronized, which is never legal
 \* while the stream is captured.  The allocator asks the driver whether it is.
-StreamIsCaptured(h, stream) == \E c \in Range(h.captures) : c.stream = stream
+StreamIsCaptured(h, stream) ==
+    IF RoutesUncaptured THEN \E c \in Range(h.captures) : c.stream = stream /\ c.pool \notin UncapturedPools
+    ELSE \E c \in Range(h.captures) : c.stream = stream
 
 ReturnPages(h, g) == DriverCall(ReturnMemory(h), "wait", StreamIsCaptured(h, g.stream))
 

@@ -26,28 +26,45 @@ OutOfMemoryIsReal ==
 \* fits, and there would be no room for the segment if all that can be returned were returned.
 MallocsAreServed ==
     \A s \in Streams, n \in Sizes :
-        Fails(s, n) => /\ NoRoomBeside(Kept({}), n)
-                       /\ Waiting # {} \/ Fitting(0, s, n) = {}
+        Fails(s, n) => ~RoomBeside(Kept({}), n) /\ ~Cached(0, s, n)
 
 (***************************************************************************)
 (* Of steps (Served.tla).                                                  *)
 (***************************************************************************)
 PromptlyReclaimed ==
-    [][\A s \in Streams, n \in Sizes : Malloc(s, n) => NothingWaitsInVain(FALSE)]_vars
+    [][Waiting' # {} => \A s \in Streams, n \in Sizes : Malloc(s, n) => NothingWaitsInVain(FALSE)]_vars
 
 \* A free and a record_stream never wait.
 NoNeedlessWait ==
     [][Waits => \/ \E s \in Streams : Complete(s)
                 \/ EmptyCache
-                \/ \E s \in Streams, n \in Sizes : Malloc(s, n) /\ WaitsForRoom(n)]_vars
+                \/ \E s \in Streams, n \in Sizes : Malloc(s, n) /\ MustMakeRoom(0, s, n)]_vars
+
+\* Only EmptyCache and a malloc that can be served no other way return memory to the driver.
+NoNeedlessReturn ==
+    [][Returned # {} => \/ EmptyCache
+                        \/ \E s \in Streams, n \in Sizes : Malloc(s, n) /\ MustMakeRoom(0, s, n)]_vars
+
+EmptyCacheWaitsForAReason == [][EmptyCache => WaitsForAReason]_vars
+EmptyCacheLeavesNothingWaiting == [][EmptyCache => Waiting' = {}]_vars
+
+SegmentsFitRequests ==
+    [][Obtained # {} => \A s \in Streams, n \in Sizes : Malloc(s, n) => ObtainsWhatItNeeds(n)]_vars
+
+JustEnoughIsReturned ==
+    [][Returned # {} =>
+          \A s \in Streams, n \in Sizes : Malloc(s, n) => ReturnsJustEnough(s, n, Kept({})')]_vars
+
+PagesKeepToLimit ==
+    [][Obtained # {} => \A s \in Streams, n \in Sizes : Malloc(s, n) => KeepsPagesToLimit(n)]_vars
 
 BestFitServes ==
-    [][\A s \in Streams, n \in Sizes :
-          Malloc(s, n) /\ ~ExpandableSegments /\ Waiting = {} /\ device' = device =>
-              ServedByBestFit(s, n)]_vars
+    [][given' \ given # {} /\ Waiting = {} /\ device' = device =>
+          \A s \in Streams, n \in Sizes : Malloc(s, n) => ServedByBestFit(s, n)]_vars
 
 ExpandableSegmentsGrow ==
-    [][\A s \in Streams, n \in Sizes : Malloc(s, n) => GrowsInPlace(n)]_vars
+    [][segments' \ segments # {} =>
+          \A s \in Streams, n \in Sizes : Malloc(s, n) => GrowsInPlace(n)]_vars
 
 \* EmptyCache leaves nothing that can be released.  (A property of states: a step of an
 \* EmptyCache that does nothing is not looked at by properties of steps.)

@@ -49,10 +49,14 @@ RetryOrFail(h, p) ==
        ELSE IF last.found # {} THEN ReturnBlock(last.heap, p, First(last.found))
        ELSE IF UseOnOOMLast THEN OverflowOrFail(last.heap, p) ELSE FailOutOfMemory(last.heap)
 
-\* Oversize blocks are released only of the default pool: a graph may have been captured
-\* with those of a private pool.
+\* Oversize blocks are released of the default pool and of pools without a capture: a graph may have
+\* been captured with those of the others.
 ReleaseAvailableOfDefault(h, p) ==
-    IF p.pool = 0 THEN ReleaseAvailableCachedBlocks(h, p) ELSE [heap |-> h, enough |-> FALSE]
+    IF RoutesUncaptured /\ p.pool \in UncapturedPools
+    THEN LET result == ReleaseAvailableCachedBlocks(h, p)
+             fewer  == Cardinality(h.segments) - Cardinality(result.heap.segments)
+         IN [result EXCEPT !.heap = CountDriverSegments(@, p.pool, -fewer)]
+    ELSE IF p.pool = 0 THEN ReleaseAvailableCachedBlocks(h, p) ELSE [heap |-> h, enough |-> FALSE]
 
 \* The first driver call has been made.
 ObtainAfter(first, p) ==
@@ -64,7 +68,9 @@ ObtainAfter(first, p) ==
     IN IF first.found # {}
        THEN ReturnBlock(CountDriverSegments(first.heap, p.pool, 1), p, First(first.found))
        ELSE IF overflow # {} THEN ReturnBlock(first.heap, p, First(overflow))
-       ELSE IF second.found # {} THEN ReturnBlock(second.heap, p, First(second.found))
+       ELSE IF second.found # {}
+       THEN ReturnBlock(IF RoutesUncaptured THEN CountDriverSegments(second.heap, p.pool, 1) ELSE second.heap,
+                        p, First(second.found))
        ELSE RetryOrFail(second.heap, p)
 
 ObtainBlock(h, p) == ObtainAfter(AllocBlock(h, p), p)
@@ -115,7 +121,7 @@ Free(addr) ==
 RecordStream(addr, stream) ==
     LET recorded == RecordedAt(PoolHeap, addr, stream)
         uses == {[block |-> addr, stream |-> stream] : b \in recorded}
-        isOtherKind(t) == t.addr = addr /\ t.stream = stream /\ t.captured # (captures # <<>>)
+        isOtherKind(t) == t.addr = addr /\ t.stream = stream /\ t.captured # (IF RoutesUncaptured THEN AnyCaptured(captures) ELSE captures # <<>>)
     IN  /\ HoldsForOther(addr, stream)
         /\ (\E t \in touched : isOtherKind(t)) => RecordsTwice
         /\ Touch(addr, stream)
@@ -228,7 +234,8 @@ DriverSegmentsAreCounted ==
 \* A pool's memory stays its own while it is used, and stays on the device: graphs use it.
 \* (A property of steps.)
 CapturedMemoryIsKept ==
-    [][\A g \in segments : UseCount(g.pool) > 0 /\ UseCount(g.pool)' > 0 =>
+    [][\A g \in segments : IF RoutesUncaptured /\ g.pool \in UncapturedPools THEN TRUE ELSE
+          UseCount(g.pool) > 0 /\ UseCount(g.pool)' > 0 =>
           g \in segments' /\ {x \in device : Inside(x, g)} \subseteq device']_vars
 
 \* The use count of a pool, on which CapturedMemoryIsKept relies, is the allocator's.  It is as
@@ -264,38 +271,127 @@ Fails(stream, bytes) == MallocResult(PoolHeap, stream, bytes).returned = {}
 
 UsedPools == {q.id : q \in {r \in pools : r.useCount > 0}}
 
+\* The pools with use_on_oom that have a free block that fits, and the order in which they are
+\* searched: that of the fractions of the multiples of the golden ratio, .618, .236, .854, .472.
+Overflowing(stream, bytes) ==
+    IF ExpandableSegments THEN {} ELSE {id \in OverflowPools \cap UsedPools : Cached(id, stream, bytes)}
+OverflowOrder == <<2, 4, 1, 3>>
+
+\* A malloc can be served only if memory is returned first.
+MustReturn(stream, bytes) ==
+    /\ MustMakeRoom(RoutedTo(stream), stream, bytes)
+    /\ IF UseOnOOMLast THEN TRUE ELSE RoutedTo(stream) = 0 => Overflowing(stream, bytes) = {}
+
 \* A malloc fails only if no free block fits, and there would be no room for the segment if all
 \* that can be returned were returned.  In captures less is: see CacheIsReleasedInCapture.
 MallocsAreServed ==
     \A s \in Streams, n \in Sizes :
-        Fails(s, n) => /\ captures = <<>> => NoRoomBeside(Kept(UsedPools), n)
-                       /\ Waiting # {} \/ Fitting(RoutedTo(s), s, n) = {}
+        Fails(s, n) => /\ ~RoomBeside(IF captures = <<>> THEN Kept(UsedPools) ELSE device, n)
+                       /\ ~Cached(RoutedTo(s), s, n)
 
 \* A malloc of the default pool fails only if no pool with use_on_oom has a free block that fits.
 OverflowPoolsServe ==
-    ~ExpandableSegments =>
-        \A s \in Streams, n \in Sizes :
-            RoutedTo(s) = 0 /\ Fails(s, n) => \A id \in OverflowPools \cap UsedPools : Fitting(id, s, n) = {}
+    \A s \in Streams, n \in Sizes : RoutedTo(s) = 0 /\ Fails(s, n) => Overflowing(s, n) = {}
+
+\* Of several that can serve it the first does.
+OverflowPoolsInOrder ==
+    [][\A s \in Streams, n \in Sizes :
+          Waiting = {} /\ RoutedTo(s) = 0 /\ Malloc(s, n) =>
+              \A x \in given' \ given :
+                  LET able == SelectSeq(OverflowOrder, LAMBDA id : id \in Overflowing(s, n))
+                  IN x.pool # 0 /\ able # <<>> => x.pool = Head(able)]_vars
 
 \* Only a pool in use serves it.
 LivePoolsServe ==
     [][\A x \in given' \ given : x.pool # 0 => UseCount(x.pool) > 0 \/ \E c \in Range(captures) : c.pool = x.pool]_vars
 
 PromptlyReclaimed ==
-    [][\A s \in Streams, n \in Sizes : Malloc(s, n) /\ captures = <<>> => NothingWaitsInVain(TRUE)]_vars
+    [][Waiting' # {} /\ captures = <<>> =>
+          \A s \in Streams, n \in Sizes : Malloc(s, n) => NothingWaitsInVain(TRUE)]_vars
 
 NoNeedlessWait ==
     [][Waits => \/ \E s \in Streams : Complete(s)
                 \/ EmptyCache
-                \/ \E s \in Streams, n \in Sizes : Malloc(s, n) /\ WaitsForRoom(n)]_vars
+                \/ \E s \in Streams, n \in Sizes : Malloc(s, n) /\ MustReturn(s, n)]_vars
+
+\* Only EmptyCache and a malloc that can be served no other way return memory to the driver.  While a
+\* capture is underway EmptyCache returns that of unused pools, and a malloc that of its own stream
+\* and pool.
+NoNeedlessReturn ==
+    [][\A y \in Returned, g \in segments : Inside(y, g) =>
+          \/ EmptyCache /\ (captures # <<>> => g.pool # 0 /\ UseCount(g.pool) = 0)
+          \/ \E s \in Streams, n \in Sizes :
+                /\ Malloc(s, n) /\ MustReturn(s, n)
+                /\ captures # <<>> => y.stream = s /\ g.pool = RoutedTo(s)]_vars
+
+EmptyCacheWaitsForAReason == [][EmptyCache => WaitsForAReason]_vars
+EmptyCacheLeavesNothingWaiting == [][EmptyCache /\ captures = <<>> => Waiting' = {}]_vars
+
+SegmentsFitRequests ==
+    [][Obtained # {} => \A s \in Streams, n \in Sizes : Malloc(s, n) => ObtainsWhatItNeeds(n)]_vars
+
+JustEnoughIsReturned ==
+    [][Returned # {} => \A s \in Streams, n \in Sizes :
+          Malloc(s, n) => /\ ReturnsJustEnough(s, n, Kept(UsedPools)')
+                          /\ SumOfSizes(Kept(UsedPools)') < SumOfSizes(device') \/ OversizeSuffices(s, n) =>
+                                 \A y \in Returned, g \in segments : Inside(y, g) => g.pool = RoutedTo(s)]_vars
+
+PagesKeepToLimit ==
+    [][Obtained # {} => \A s \in Streams, n \in Sizes : Malloc(s, n) => KeepsPagesToLimit(n)]_vars
+
+\* With expandable segments a pool's count is one more after a malloc that obtains pages of it, and
+\* EmptyCache takes one off for each free block that loses pages.  While it is positive the pool stays.
+PagesAreCounted ==
+    [][ExpandableSegments /\ Waiting = {} => \A q \in pools :
+          LET isOf(x, all) == \E g \in all : Inside(x, g) /\ g.pool = q.id
+              losing == {b \in blocks : /\ b.mapped /\ ~b.allocated /\ isOf(b, segments)
+                                        /\ \E y \in Returned : Overlap(y, b)}
+              more == IF \E y \in Obtained : isOf(y, segments') THEN 1 ELSE 0
+              is(n) == IF \E r \in pools' : r.id = q.id
+                       THEN [q EXCEPT !.driverSegments = n] \in pools'
+                       ELSE n <= 0
+          IN /\ EmptyCache => is(q.driverSegments - Cardinality(losing))
+             /\ segments \subseteq segments' /\ Returned = {} /\ (\E s \in Streams, n \in Sizes : Malloc(s, n)) =>
+                    is(q.driverSegments + more)]_vars
+
+\* The allocator knows the streams that use what the program holds, and which of the uses are in graphs.
+UsesAreTouches ==
+    \A x \in given, b \in blocks : b.addr = x.addr =>
+        LET all == {t \in touched : t.addr = x.addr}
+            bothWays(t) == \E u \in all : u.stream = t.stream /\ u.captured # t.captured
+        IN /\ b.uses = {t.stream : t \in all}
+           /\ \A t \in all : bothWays(t) \/ t.captured = ([block |-> b.addr, stream |-> t.stream] \in captureUses)
+
+\* Of a deferred free no event is recorded for a use that is in a graph.
+GraphUsesAreNotAwaited ==
+    [][\A u \in captureUses : u.block \in deferred =>
+          \A i \in DOMAIN events'[u.stream] : events'[u.stream][i].block # u.block]_vars
+
+\* EmptyCache returns what is free of the pools that are not in use, also while a capture is underway
+\* that allows it.  (The pages of a captured stream cannot be unmapped.)
+UnusedPoolsAreReleased ==
+    captures = <<>> \/ (RelaxedCaptures /\ ~ExpandableSegments) =>
+        ENABLED (EmptyCache /\ \A g \in segments', q \in pools' :
+            q.id = g.pool /\ q.useCount = 0 =>
+                ~\E b \in blocks' : b.addr = g.addr /\ b.size = g.size /\ ~b.allocated /\ b.eventCount = 0 /\ b.uses = {})
+
+\* What a malloc returned is of the pool that its request was routed to, by the capture that began
+\* last, or of one with use_on_oom.
+RequestsAreRouted ==
+    [][\A x \in given' \ given, g \in segments' : Inside(MemoryOf(x), g) =>
+          LET ofStream == {i \in DOMAIN captures : captures[i].stream = x.stream}
+              wins(i) == \A j \in ofStream : IF FirstRoutingWins THEN i <= j ELSE j <= i
+          IN (\E s \in Streams, n \in Sizes : Malloc(s, n)) =>
+                 IF ofStream = {} THEN g.pool \in {0} \cup OverflowPools
+                 ELSE \A i \in ofStream : wins(i) => g.pool = captures[i].pool]_vars
 
 BestFitServes ==
-    [][\A s \in Streams, n \in Sizes :
-          Malloc(s, n) /\ ~ExpandableSegments /\ Waiting = {} /\ device' = device =>
-              ServedByBestFit(s, n)]_vars
+    [][given' \ given # {} /\ Waiting = {} /\ device' = device =>
+          \A s \in Streams, n \in Sizes : Malloc(s, n) => ServedByBestFit(s, n)]_vars
 
 ExpandableSegmentsGrow ==
-    [][\A s \in Streams, n \in Sizes : Malloc(s, n) => GrowsInPlace(n)]_vars
+    [][segments' \ segments # {} =>
+          \A s \in Streams, n \in Sizes : Malloc(s, n) => GrowsInPlace(n)]_vars
 
 \* EmptyCache outside of captures leaves no pool without uses and memory.  (A pool of expandable
 \* segments stays while its count of driver segments is positive.)

@@ -11,6 +11,20 @@
 (***************************************************************************)
 EXTENDS Invariants
 
+\* What a request needs, as numbers say it: the size of its block, of its segment, and of its pages.
+MultipleOf(step, n) == CHOOSE m \in n..(n + step - 1) : m % step = 0
+BlockFor(bytes) == MultipleOf(MinBlock, bytes)
+KindFor(bytes) == IF BlockFor(bytes) <= SmallSize THEN "small" ELSE "large"
+SegmentNeeded(bytes) ==
+    LET size == BlockFor(bytes)
+    IN IF size <= SmallSize THEN SmallBuffer
+       ELSE IF size < MinLargeAlloc THEN LargeBuffer
+       ELSE MultipleOf(RoundLarge, size)
+PagesNeeded(bytes) == MultipleOf(IF KindFor(bytes) = "small" THEN SmallBuffer ELSE LargeBuffer, BlockFor(bytes))
+
+\* The memory that can be granted.
+Room == Min({Limit, Memory})
+
 \* The grants that cannot be returned, however long is waited: the program holds memory of
 \* them, or uses the pool that they are of.
 Kept(usedPools) ==
@@ -24,16 +38,27 @@ Waiting == {b \in blocks : ~b.allocated /\ (b.eventCount > 0 \/ b.uses # {})}
 \* The free blocks of a pool in which a request fits.  Oversize blocks serve requests of about
 \* their size only.
 Fitting(pool, stream, bytes) ==
-    LET size == RoundSize(bytes)
+    LET size == BlockFor(bytes)
         below == IF size < MaxSplitSize THEN MaxSplitSize ELSE size + MaxNonSplitRounding
     IN {b \in blocks : /\ b.mapped /\ ~b.allocated /\ b \notin Waiting
                        /\ b.size >= size /\ b.size < below
                        /\ \E g \in segments : /\ Inside(b, g) /\ g.pool = pool
-                                              /\ g.stream = stream /\ g.kind = KindOf(size)}
+                                              /\ g.stream = stream /\ g.kind = KindFor(bytes)}
 
-\* There is no room for the segment of a request beside some memory.
-NoRoomBeside(memory, bytes) ==
-    SumOfSizes(memory) + AllocationSize(RoundSize(bytes)) > Min({Limit, Memory})
+InOneSegment(b, c) == \E g \in segments : Inside(b, g) /\ Inside(c, g)
+
+\* A free block fits, and no neighbour of it waits: what a malloc frees first is not merged with it.
+Cached(pool, stream, bytes) ==
+    \E b \in Fitting(pool, stream, bytes) :
+        \A c \in Waiting : InOneSegment(b, c) => End(b) # c.addr /\ End(c) # b.addr
+
+\* There is room beside some memory for what a request needs, if nothing is cached.  (The limit is
+\* tested by the segment, also where pages are mapped.)
+RoomBeside(memory, bytes) ==
+    SumOfSizes(memory) + Max(IF ExpandableSegments THEN PagesNeeded(bytes) ELSE 0, SegmentNeeded(bytes)) <= Room
+
+\* The driver can grant what a request needs, if nothing is returned.
+HasRoom(bytes) == RoomBeside(device, bytes)
 
 \* The driver has granted no more than the limit.  (Pages can pass it: see
 \* MCExpandable_weak_limit.cfg.)
@@ -43,13 +68,30 @@ LimitHolds == SumOfSizes(device) <= Limit
 \* oversize block, which is never split, is a whole segment.
 BlocksFitRequests ==
     \A x \in given : \E b \in blocks : \E g \in segments :
-        LET size == RoundSize(x.bytes)
+        LET size == BlockFor(x.bytes)
             most == CASE ExpandableSegments \/ g.kind = "small" -> MinBlock - 1
                       [] ~ExpandableSegments /\ g.kind # "small" /\ size >= MaxSplitSize -> MaxNonSplitRounding - 1
                       [] OTHER -> SmallSize
         IN /\ b.addr = x.addr /\ Inside(b, g)
-           /\ b.size - size <= most
+           /\ b.size \in size..(size + most)
            /\ size >= MaxSplitSize => b.size = g.size
+
+\* Of two neighbours that are neither allocated nor wait one is mapped and one is not.
+NothingMergeableSideBySide ==
+    \A b, c \in blocks : End(b) = c.addr /\ InOneSegment(b, c) /\ ~b.allocated /\ ~c.allocated =>
+        b \in Waiting \/ c \in Waiting \/ b.mapped # c.mapped
+
+\* A segment of max_split_size or more is one block.  (A segment of the usual size is of that size
+\* only if max_split_size is as small.)
+OversizeSegmentsAreWhole ==
+    \A g \in segments :
+        ~ExpandableSegments /\ g.size >= MaxSplitSize /\ g.size > LargeBuffer =>
+            \E b \in blocks : b.addr = g.addr /\ b.size = g.size
+
+\* What is split off a block of a plain segment can serve another request.
+RemaindersCanServe ==
+    ~ExpandableSegments =>
+        \A b \in blocks, g \in segments : Inside(b, g) /\ g.kind = "large" => b.size > SmallSize
 
 (***************************************************************************)
 (* Of steps.                                                               *)
@@ -64,19 +106,70 @@ NothingWaitsInVain(withCaptures) ==
 
 Waits == \E s \in Streams : Len(work'[s]) < Len(work[s])
 
-\* A malloc waits only if there is no room for what it needs of the driver: a segment or pages.
-WaitsForRoom(bytes) ==
-    LET size  == RoundSize(bytes)
-        pages == IF ExpandableSegments THEN RoundUp(size, PageSize(KindOf(size))) ELSE 0
-    IN SumOfSizes(device) + Max(pages, AllocationSize(size)) > Min({Limit, Memory})
+\* Where EmptyCache waits for a stream a block waits for it, or memory of the stream is returned to the
+\* driver, or any is where the driver waits for all work.
+WaitsForAReason ==
+    \A s \in Streams : Len(work'[s]) < Len(work[s]) =>
+        \/ events[s] # <<>>
+        \/ \E b \in Waiting : s \in b.uses
+        \/ \E y \in device \ device' : OwnWork \/ y.stream = s
 
-\* What a malloc returned is in one of the smallest free blocks that fit, if it is in one.  A
+\* A malloc can be served only if memory is returned first.
+MustMakeRoom(pool, stream, bytes) == ~Cached(pool, stream, bytes) /\ ~HasRoom(bytes)
+
+Returned == device \ device'
+Obtained == device' \ device
+
+\* A malloc obtains of the driver what it needs, and no more: one segment, or the pages that a free
+\* block lacks.
+ObtainsWhatItNeeds(bytes) ==
+    Obtained # {} =>
+        IF ExpandableSegments THEN SumOfSizes(Obtained) <= PagesNeeded(bytes)
+        ELSE \E y \in device' : Obtained = {y} /\ y.size = SegmentNeeded(bytes)
+
+\* A malloc of the default pool has room when one free oversize segment of its stream is returned, or
+\* when all are that are smaller than the request needs.
+OversizeSuffices(stream, bytes) ==
+    LET need  == Max(BlockFor(bytes), MaxSplitSize)
+        whole == {g \in segments : /\ ~ExpandableSegments /\ g.pool = 0 /\ g.stream = stream
+                                   /\ g.kind = KindFor(bytes) /\ g.size >= MaxSplitSize
+                                   /\ \E b \in blocks : b.addr = g.addr /\ b.size = g.size /\ ~b.allocated}
+    IN /\ captures = <<>> /\ Waiting = {}
+       /\ (\E g \in whole : g.size >= need) \/ SumOfSizes({g \in whole : g.size < need}) >= need
+       /\ SumOfSizes(device) + SegmentNeeded(bytes) <= Room + need
+
+\* A malloc that returns memory, and not all that can be returned, or that need not return all,
+\* returns oversize blocks of its own stream, and not one more than is needed.
+ReturnsJustEnough(stream, bytes, keptThen) ==
+    Returned # {} /\ (SumOfSizes(keptThen) < SumOfSizes(device') \/ OversizeSuffices(stream, bytes)) =>
+        /\ \A y \in Returned : y.stream = stream /\ y.size >= MaxSplitSize
+        /\ \A y \in Returned : SumOfSizes(Returned \ {y}) < Max(BlockFor(bytes), MaxSplitSize)
+
+\* A malloc maps pages only if a plain segment for it would stay within the limit.
+KeepsPagesToLimit(bytes) ==
+    ExpandableSegments /\ Obtained # {} =>
+        SumOfSizes(device') + SegmentNeeded(bytes) <= Limit + PagesNeeded(bytes)
+
+\* The size of a free block with the unmapped memory behind it.
+Grown(b) == b.size + SumOfSizes({c \in blocks : ~c.mapped /\ c.addr = End(b) /\ InOneSegment(b, c)})
+
+Precedes(a, b) == a.size < b.size \/ (a.size = b.size /\ a.addr < b.addr)
+
+\* A block should serve a request: the smallest that fits, of several the lowest.  But one that can
+\* grow is passed over while the next in this order can grow to less.
+IsBest(b, all) ==
+    LET behind == {c \in all : Precedes(b, c)}
+        next   == {c \in behind : \A d \in behind : c = d \/ Precedes(c, d)}
+    IN /\ \A a \in all : Precedes(a, b) => Grown(a) > a.size /\ Grown(a) > Grown(b)
+       /\ Grown(b) > b.size => \A c \in next : Grown(b) <= Grown(c)
+
+\* What a malloc returned is the begin of the best of the free blocks that fit, if it is in one.  A
 \* segment may have been returned and granted again, of another pool.
 ServedByBestFit(stream, bytes) ==
     \A x \in given' \ given : \A g \in segments \cap segments' : Inside(MemoryOf(x), g) =>
         LET all == Fitting(g.pool, stream, bytes)
-            at  == {b \in all : Inside(MemoryOf(x), b)}
-        IN \A b \in at : \A c \in all : b.size <= c.size
+            at  == {b \in all : Overlap(MemoryOf(x), b)}
+        IN \A b \in at : b.addr = x.addr /\ IsBest(b, all)
 
 \* How large a free block of a segment can become: memory without a block in use, of which at
 \* least a part is not mapped.
@@ -94,5 +187,5 @@ GrowsInPlace(bytes) ==
     ExpandableSegments /\ device \subseteq device' =>
         \A g \in segments' : (\A f \in segments : f.addr # g.addr) =>
             \A f \in segments : f.stream = g.stream /\ f.pool = g.pool /\ f.kind = g.kind =>
-                ~GrowsTo(f, RoundSize(bytes))
+                ~GrowsTo(f, BlockFor(bytes))
 =============================================================================

@@ -110,7 +110,7 @@ RecordedAt(h, addr, stream) == {b \in AllocatedAt(h, addr) : SegmentOf(h, b).str
 
 \* A stream uses memory, and the program says so (recordStream).
 Touch(addr, stream) ==
-    touched' = touched \cup {[addr |-> addr, stream |-> stream, captured |-> captures # <<>>]}
+    touched' = touched \cup {[addr |-> addr, stream |-> stream, captured |-> IF RoutesUncaptured THEN AnyCaptured(captures) ELSE captures # <<>>]}
 
 \* It does not hold these addresses any more.
 GiveBack(addrs) ==

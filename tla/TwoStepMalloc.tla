@@ -23,6 +23,7 @@ EXTENDS Invariants
 VARIABLE calls
 
 C == INSTANCE CachingAllocator
+Owed == INSTANCE Served
 
 twoStepVars == <<heapVars, programVars, calls>>
 
@@ -110,6 +111,27 @@ WorkIsAwaited == C!WorkIsAwaited
 \* What the driver granted and is not registered counts as well.
 NothingIsLostOnTheWay ==
     stats.reserved + SumOfSizes(UNION {c.granted : c \in calls}) = SumOfSizes(device)
+
+\* Before the last attempt of a malloc all is returned that the program does not hold, and that no
+\* other malloc has obtained.  There is a last attempt, unless the limit forbids it.
+AllIsReturnedAtLast ==
+    [][\A t \in Threads, n \in Sizes :
+          LET now == {d \in calls' : d.thread = t}
+              pending == UNION {d.granted : d \in calls'}
+              ends == \/ \E s \in Streams : MallocSearch(t, s, n)
+                      \/ MallocResume(t) /\ \E c \in calls : c.thread = t /\ c.bytes = n /\ c.attempt < 3
+          IN given' = given /\ (\A d \in now : d.attempt = 3) /\ ends =>
+                 /\ device' = Owed!Kept({})' \cup pending
+                 /\ now = {} => SumOfSizes(device' \ pending) + Owed!SegmentNeeded(n) > Limit]_twoStepVars
+
+\* The driver's call of a malloc obtains the segment that the request needs, if there is memory for it.
+\* What it has obtained serves the request.
+DriverServes ==
+    [][\A c \in calls :
+          LET need == Owed!SegmentNeeded(c.bytes)
+              hasRoom == SumOfSizes(device) + need <= Memory
+          IN /\ DriverMalloc(c.thread) => SumOfSizes(device') = SumOfSizes(device) + IF hasRoom THEN need ELSE 0
+             /\ MallocResume(c.thread) /\ c.granted # {} => Cardinality(given') = Cardinality(given) + 1]_twoStepVars
 
 \* FAILS.  Two mallocs pass the limit together.
 LimitHolds == stats.reserved <= Limit

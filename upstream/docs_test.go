@@ -112,7 +112,7 @@ func deviationItem(d *Deviation) string {
 		upstream = append(upstream, fmt.Sprintf("([%d](findings.md#%s))", n, findings[n-1].anchor(n)))
 	}
 	if !d.Kept() {
-		upstream = append(upstream, "**Here:**", d.Ours)
+		upstream = append(upstream, "→", d.Ours)
 	}
 	return wrapped("- `" + d.ID + "`: " + strings.Join(upstream, " ") + " (" + strings.Join(holders(d), ", ") + ")")
 }

@@ -24,7 +24,7 @@ type torchCommand struct {
 
 // compareCommand is "gaugeblock torch" without "get".
 type compareCommand struct {
-	Torch    string   `name:"torch" placeholder:"TORCH" help:"A release that \"torch get\" has fetched, such as 2.13 or newest; or where PyTorch is: the directory of the package, or of its libraries (default: what python3 finds)."`
+	Torch    string   `name:"torch" aliases:"pytorch" placeholder:"TORCH" help:"A release that \"torch get\" has fetched, such as 2.13 or newest; or where PyTorch is: the directory of the package, or of its libraries (default: what python3 finds)."`
 	Ops      int      `name:"ops" default:"1000000" placeholder:"N" help:"Compare at least N operations (default: 1000000)."`
 	Seed     uint64   `name:"seed" default:"1" placeholder:"S" help:"Begin with the programs of this seed (default: 1)."`
 	Area     []string `name:"area" placeholder:"NAME" help:"Programs of this area only; may be given several times. \"gaugeblock soak --help\" lists them."`

@@ -17,7 +17,7 @@ func (sys *System) doPool(name string, n []int) error {
 			return err
 		}
 		sys.routed.Begin(id, spec.Stream(n[1]))
-		sys.record.Truth = sys.record.Truth.BeginCapture(model.PoolRouting{Pool: id, Stream: spec.Stream(n[1])})
+		sys.record.Truth = sys.record.Truth.BeginCapture(model.PoolRouting{Pool: id, Stream: spec.Stream(n[1]), Uncaptured: sys.routed.Uncaptured[id]})
 		return sys.allocator.SetUseOnOOM(0, id, sys.overflow[id])
 	case "EndAllocateToPool":
 		sys.routed.End(id)

@@ -14,6 +14,8 @@ import (
 type RoutedGPU struct {
 	*fakegpu.GPU
 	routings []model.PoolRouting // begun and not ended, in order
+
+	Uncaptured map[spec.PoolID]bool // routed to without a capture: these are not reported
 }
 
 // Begin routes the requests for a stream to a pool.
@@ -38,7 +40,7 @@ func (r *RoutedGPU) streamOf(pool spec.PoolID) (s spec.Stream, is bool) {
 // CaptureStatus implements spec.Driver.
 func (r *RoutedGPU) CaptureStatus(dev spec.Device, s spec.Stream) (spec.CaptureInfo, error) {
 	info, err := r.GPU.CaptureStatus(dev, s)
-	if i := slices.IndexFunc(r.routings, func(b model.PoolRouting) bool { return b.Stream == s }); i >= 0 && err == nil {
+	if i := slices.IndexFunc(r.routings, func(b model.PoolRouting) bool { return b.Stream == s && !r.Uncaptured[b.Pool] }); i >= 0 && err == nil {
 		return spec.CaptureInfo{Status: spec.CaptureActive, ID: spec.CaptureID(r.routings[i].Pool.Capture)}, nil
 	}
 	return info, err

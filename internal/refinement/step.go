@@ -19,6 +19,10 @@ func (sys *System) Follow(m bounded.Module, from *bounded.State, label string, n
 	if next == nil {
 		return fmt.Errorf("the model has no step %s from\n%s", label, m.Text(nil, from))
 	}
+	before, err := sys.allocator.Stats(0)
+	if err != nil {
+		return err
+	}
 	if err := sys.do(from, label); err != nil {
 		return fmt.Errorf("%s fails: %v\nin\n%s", label, err, m.Text(nil, from))
 	}
@@ -30,7 +34,10 @@ func (sys *System) Follow(m bounded.Module, from *bounded.State, label string, n
 		return fmt.Errorf("%s from\n%s\nthe allocator's state (+) is not the model's (-):\n%s",
 			label, m.Text(nil, from), cmp.Diff(lines(m.Text(nil, next)), lines(m.Text(nil, got))))
 	}
-	return sys.compareBookkeeping(next)
+	if err := sys.compareBookkeeping(next); err != nil {
+		return err
+	}
+	return sys.compareHistory(m, from, label, before)
 }
 
 // do does the action of a label.

@@ -21,6 +21,7 @@ type System struct {
 	allocator *alloc.Allocator
 
 	overflow    map[spec.PoolID]bool // pools with use_on_oom
+	uncaptured  map[spec.PoolID]bool // routed to without a capture
 	routed      *RoutedGPU           // that the driver reports
 	checkpoints map[spec.PoolID]checkpoint
 
@@ -38,7 +39,7 @@ type System struct {
 // NewSystem sets up the initial state of a configuration.
 func NewSystem(initial *bounded.State, c *tlc.Config) (*System, error) {
 	sys := &System{
-		initial: initial, overflow: map[spec.PoolID]bool{},
+		initial: initial, overflow: map[spec.PoolID]bool{}, uncaptured: map[spec.PoolID]bool{},
 		checkpoints: map[spec.PoolID]checkpoint{}, calls: NewCalls(), after: map[callAfter]int{},
 	}
 	streams, err := c.Numbers("Streams")
@@ -54,6 +55,13 @@ func NewSystem(initial *bounded.State, c *tlc.Config) (*System, error) {
 	}
 	for _, id := range pools {
 		sys.overflow[bounded.PoolID(id)] = true
+	}
+	uncaptured, err := c.Numbers("UncapturedPools")
+	if err != nil {
+		return nil, err
+	}
+	for _, id := range uncaptured {
+		sys.uncaptured[bounded.PoolID(id)] = true
 	}
 	maxSplits, err := c.Numbers("MaxSplitSizes")
 	if err != nil {
@@ -74,7 +82,7 @@ func (sys *System) setUp(streams []uint64) (err error) {
 	})
 	record := *initial
 	sys.record = &record
-	sys.routed = &RoutedGPU{GPU: sys.gpu}
+	sys.routed = &RoutedGPU{GPU: sys.gpu, Uncaptured: sys.uncaptured}
 	sys.driver = &recordingDriver{
 		RoutedGPU: sys.routed, queues: map[spec.Stream]*workQueue{}, launchedBefore: map[spec.EventHandle]int{},
 		record: sys.record, calls: sys.calls, releasesLock: initial.Config.ReleaseLockOnMalloc,

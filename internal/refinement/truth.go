@@ -88,7 +88,7 @@ func (r *recordingDriver) returned(memory spec.Range) {
 }
 
 // inCapture reports whether the program has begun a capture and not ended it.
-func inCapture(s *bounded.State) bool { return len(s.Truth.Captures) > 0 }
+func inCapture(s *bounded.State) bool { return s.Truth.InCapture() }
 
 // Malloc implements spec.Driver.
 func (r *recordingDriver) Malloc(dev spec.Device, bytes uint64) (spec.Ptr, error) {

@@ -20,6 +20,8 @@ type CachingAllocator struct {
 	recordsTwice bool     // programs record a stream use in a capture and outside of it
 	overflow     []uint64 // the pools with use_on_oom
 	captures     bool     // there are captures
+
+	firstFault int // the first label of a step in which a driver call fails, 0 if there is none
 }
 
 // newCachingAllocator is the module at these bounds.
@@ -138,7 +140,7 @@ func poolAt(s *model.State, ptr spec.Ptr) spec.PoolID {
 func (c *CachingAllocator) canRecordStream(s *model.State, h model.Held, stream spec.Stream) bool {
 	id := onDevice(stream)
 	both := slices.ContainsFunc(s.Truth.Touches, func(x model.Touch) bool {
-		return x.Ptr == h.Ptr && x.Stream == id && x.Captured != (len(s.Truth.Captures) > 0)
+		return x.Ptr == h.Ptr && x.Stream == id && x.Captured != s.Truth.InCapture()
 	})
 	return stream != h.Stream && (!both || c.recordsTwice)
 }

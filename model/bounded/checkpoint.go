@@ -126,15 +126,76 @@ func (w *writer) savedBlocks(blocks []model.SavedBlock) {
 }
 
 func (c *Checkpoint) property(name string, fair [][]int, to *explore.Options[*model.State]) bool {
-	if name != "CheckpointRestoresWhatItSaved" {
+	switch name {
+	case "CheckpointRestoresWhatItSaved":
+		to.Steps = append(to.Steps, explore.StepProperty[*model.State]{Name: name, Holds: c.restores})
+	case "CheckpointsCanBeTaken":
+		to.Invariants = append(to.Invariants, explore.Invariant[*model.State]{Name: name, Holds: c.canBeTaken})
+	case "CheckpointsCanBeRestored":
+		to.Invariants = append(to.Invariants, explore.Invariant[*model.State]{Name: name, Holds: c.canBeRestored})
+	default:
 		return c.PrivatePools.property(name, fair, to)
 	}
-	to.Steps = append(to.Steps, explore.StepProperty[*model.State]{Name: name, Holds: c.restores})
 	return true
 }
 
 func (c *Checkpoint) always() []string {
-	return append(c.PrivatePools.always(), "CheckpointRestoresWhatItSaved")
+	return append(c.PrivatePools.always(), "CheckpointRestoresWhatItSaved", "CheckpointsCanBeTaken", "CheckpointsCanBeRestored")
+}
+
+// canBeTaken: where no block of a pool waits, a checkpoint of it has all memory of the pool that the
+// driver has granted.
+func (c *Checkpoint) canBeTaken(s *model.State) bool {
+	for _, number := range c.ids {
+		id := PoolID(number)
+		waits := !everyBlock(s, func(g *model.Segment, b *model.Block) bool {
+			return g.Pool != id || b.State != spec.ActivePendingFree
+		})
+		if waits || useCount(s, id) <= 0 {
+			continue
+		}
+		next, r := s.Checkpoint(id)
+		if r.Err != nil {
+			return false
+		}
+		saved, of := uint64(0), uint64(0)
+		for _, b := range savedOf(&next, id).Blocks {
+			saved += b.Memory.Bytes
+		}
+		for _, g := range s.Truth.Granted {
+			if poolAt(s, g.Memory.Ptr) == id {
+				of += g.Memory.Bytes
+			}
+		}
+		if saved != of {
+			return false
+		}
+	}
+	return true
+}
+
+// canBeRestored: a checkpoint can be restored if nothing of its pool waits or is used by other
+// streams, and the saved memory is the pool's. Otherwise it cannot.
+func (c *Checkpoint) canBeRestored(s *model.State) bool {
+	for _, saved := range s.Checkpoints {
+		if useCount(s, saved.Pool) <= 0 {
+			continue
+		}
+		can := !slices.ContainsFunc(s.Truth.Held, func(h model.Held) bool {
+			isTouched := func(x model.Touch) bool { return x.Ptr == h.Ptr }
+			return h.Pool == saved.Pool && slices.ContainsFunc(s.Truth.Touches, isTouched)
+		})
+		can = can && everyBlock(s, func(g *model.Segment, b *model.Block) bool {
+			return g.Pool != saved.Pool || b.State != spec.ActivePendingFree
+		})
+		for _, b := range saved.Blocks {
+			can = can && isGranted(s, b.Memory) && poolAt(s, b.Memory.Ptr) == saved.Pool
+		}
+		if _, does := restore(s, saved.Pool); does != can {
+			return false
+		}
+	}
+	return true
 }
 
 // restores: what is saved as allocated is what the program holds of the pool. After a restore

@@ -49,6 +49,7 @@ type faultsOutsideMalloc struct{ failedEmptyCache, failedFree action }
 func addFaults(c *tlc.Config, to *CachingAllocator) (faults, error) {
 	failures, err := readFailures(c)
 	f := faults{of: to, failures: failures}
+	to.firstFault = len(to.labels)
 	f.failedMalloc = to.add("FailedMalloc", asInts(to.Streams), asInts(to.Sizes), failures)
 	f.faultsOutsideMalloc = addFaultsOutsideMalloc(to, failures)
 	f.refusedMalloc = to.add("RefusedMalloc", asInts(to.Streams), asInts(to.Sizes))

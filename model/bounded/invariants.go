@@ -25,30 +25,35 @@ var invariants = map[string]func(*model.State) bool{
 	"EventsInOrder":               eventsInOrder,
 	"DriverCallsAreLegal":         driverCallsAreLegal,
 	"NothingIsLost":               nothingIsLost,
+	"RemaindersCanServe":          remaindersCanServe,
+	"AccountingAddsUp":            accountingAddsUp,
 }
 
 // byConstruction has the invariants that no State can break, and why. TLC checks them on
 // the specification, which has variables for what the model computes. That the two
 // graphs are equal shows that the computed values are right.
 var byConstruction = map[string]string{
-	"AccountingAddsUp":        "a State has no statistics of sizes: they are sums over its blocks",
 	"FreeListsHoldFreeBlocks": "a State has no free lists: they are computed from its blocks",
 	"TypeOK":                  "Go has types",
 	"PoolTypeOK":              "Go has types",
 }
 
 func (c *CachingAllocator) always() []string {
-	names := append(slices.Sorted(maps.Keys(invariants)), "BlocksFitRequests", "EmptyCacheReleasesAll", "MallocsAreServed")
+	names := append(slices.Sorted(maps.Keys(invariants)), "BlocksFitRequests", "EmptyCacheReleasesAll", "MallocsAreServed",
+		"BestFitServes", "NoNeedlessReturn", "SegmentsFitRequests", "CountersFollowHistory")
 	if len(c.Streams) > 1 {
-		names = append(names, "NoNeedlessWait", "PromptlyReclaimed")
+		names = append(names, "NoNeedlessWait", "EmptyCacheWaitsForAReason", "EmptyCacheLeavesNothingWaiting", "PromptlyReclaimed")
 	}
 	if c.Config.ExpandableSegments {
-		return append(names, "ExpandableSegmentsGrow") // pages can pass the limit: see MCExpandable_weak_limit.cfg
+		return append(names, "ExpandableSegmentsGrow", "PagesKeepToLimit") // pages can pass the limit: see MCExpandable_weak_limit.cfg
 	}
 	if c.Limit <= c.Memory {
 		names = append(names, "LimitHolds")
 	}
-	return append(names, "BestFitServes")
+	if c.Config.MaxSplitSize <= c.Memory {
+		names = append(names, "OversizeSegmentsAreWhole", "JustEnoughIsReturned")
+	}
+	return names
 }
 
 // invariant finds an invariant by its name. Some cannot fail at certain bounds; these are
@@ -147,13 +152,14 @@ func sizesAndAlignment(s *model.State) bool {
 
 func requestsFit(s *model.State) bool {
 	return everyBlock(s, func(g *model.Segment, b *model.Block) bool {
+		size := roundedUp(b.RequestedSize, s.Geometry.MinBlock)
 		switch {
 		case isInactive(b):
 			return true
 		case g.PoolKind == spec.LargePool:
-			return b.RequestedSize <= b.Size && b.Size > s.Geometry.SmallSize
+			return size <= b.Size && b.Size > s.Geometry.SmallSize
 		}
-		return b.Size <= s.Geometry.SmallSize && b.Size == s.Round(b.RequestedSize)
+		return b.Size <= s.Geometry.SmallSize && b.Size == size
 	})
 }
 
@@ -238,7 +244,11 @@ func poolsAreIsolated(s *model.State) bool {
 }
 
 // routingsAreCaptures: what the allocator takes for captures are the program's.
-func routingsAreCaptures(s *model.State) bool { return slices.Equal(s.Routings, s.Truth.Captures) }
+func routingsAreCaptures(s *model.State) bool {
+	return slices.EqualFunc(s.Routings, s.Truth.Captures, func(r, c model.PoolRouting) bool {
+		return r.Pool == c.Pool && r.Stream == c.Stream && !r.Uncaptured
+	})
+}
 
 // eventsInOrder: the events of a stream complete in the order of its queue, and none later
 // than all work.

@@ -301,7 +301,7 @@ func (p *PrivatePools) code(k *coder, s *model.State) {
 		if p.asks {
 			k.flags(&q.Captured)
 		} else if k.reading {
-			q.Captured = true
+			q.Captured = !p.isUncaptured(q.ID)
 		}
 	})
 	list(k, &s.Routings, k.routing)
@@ -318,7 +318,7 @@ func (p *PrivatePools) code(k *coder, s *model.State) {
 func (k *coder) routing(r *model.PoolRouting) {
 	k.pool(&r.Pool)
 	k.stream(&r.Stream)
-	k.flags(&r.All)
+	k.flags(&r.All, &r.Uncaptured)
 }
 
 // numbered writes or reads a list that is in the order of the numbers of its elements.

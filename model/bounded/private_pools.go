@@ -18,12 +18,14 @@ type PrivatePools struct {
 	relaxed     bool // captures do not forbid to free memory
 	asks        bool // whether a graph was captured with a pool is asked in the steps of a malloc, and in the key
 
+	uncaptured []uint64 // the pools that requests are routed to without a capture
+
 	begin, end, release action
 }
 
 // openPrivatePools opens the module, or that of a module that has others constants beside.
 func openPrivatePools(c *tlc.Config, others ...string) (*PrivatePools, error) {
-	b, err := ReadBounds(c, append(others, "PoolIds", "MaxUses", "OverflowPools", "RecordsTwice", "RoutesTwice", "RelaxedCaptures")...)
+	b, err := ReadBounds(c, append(others, "PoolIds", "MaxUses", "OverflowPools", "RecordsTwice", "RoutesTwice", "RelaxedCaptures", "RoutesUncaptured", "UncapturedPools")...)
 	if err != nil {
 		return nil, err
 	}
@@ -31,10 +33,13 @@ func openPrivatePools(c *tlc.Config, others ...string) (*PrivatePools, error) {
 	r := constants{config: c}
 	p.ids, p.overflow, p.maxUses = r.names("PoolIds"), r.numbers("OverflowPools"), int(r.number("MaxUses"))
 	p.captures = true
+	if r.bool("RoutesUncaptured") {
+		p.uncaptured = r.numbers("UncapturedPools")
+	}
 	p.recordsTwice, p.routesTwice, p.relaxed = r.bool("RecordsTwice"), r.bool("RoutesTwice"), r.bool("RelaxedCaptures")
 	initial := b.initial()
 	initial.RelaxedCaptures = p.relaxed
-	p.keys = keys{module: p, initial: initial, names: symmetries(b.Streams, p.ids, p.overflow, nil)}
+	p.keys = keys{module: p, initial: initial, names: symmetries(b.Streams, p.ids, slices.Concat(p.overflow, p.uncaptured), nil)}
 	ids := asInts(p.ids)
 	p.begin = p.add("BeginAllocateToPool", ids, asInts(b.Streams))
 	p.end = p.add("EndAllocateToPool", ids)
@@ -57,7 +62,7 @@ func (p *PrivatePools) Next(s *model.State, yield func(label int, next *model.St
 			taken := slices.ContainsFunc(s.Truth.Captures, func(r model.PoolRouting) bool { return r.Stream == stream })
 			if count != 0 && count < p.maxUses && !routed && (!taken || p.routesTwice) {
 				next, _ := s.BeginAllocateToPool(id, stream)
-				next.Truth = next.Truth.BeginCapture(model.PoolRouting{Pool: id, Stream: stream})
+				next.Truth = next.Truth.BeginCapture(model.PoolRouting{Pool: id, Stream: stream, Uncaptured: p.isUncaptured(id)})
 				p.markPools(&next)
 				yield(p.begin.label(i, j), &next)
 			}
@@ -79,8 +84,13 @@ func (p *PrivatePools) markPools(s *model.State) {
 	for i := range s.Pools {
 		q := &s.Pools[i]
 		q.UseOnOOM = slices.Contains(p.overflow, uint64(poolNumber(q.ID)))
-		q.Captured = q.Captured || !p.asks
+		q.Captured = q.Captured || !p.asks && !p.isUncaptured(q.ID)
 	}
+}
+
+// isUncaptured reports whether requests are routed to a pool without a capture.
+func (p *PrivatePools) isUncaptured(id spec.PoolID) bool {
+	return slices.Contains(p.uncaptured, uint64(poolNumber(id)))
 }
 
 // useCount is the use count of a pool, -1 if there is no such pool.
@@ -139,10 +149,20 @@ func (p *PrivatePools) property(name string, fair [][]int, to *explore.Options[*
 			i.ByConstruction = "it is about plain segments"
 		}
 		to.Invariants = append(to.Invariants, i)
+	case "UsesAreTouches":
+		to.Invariants = append(to.Invariants, explore.Invariant[*model.State]{Name: name, Holds: usesAreTouches})
+	case "GraphUsesAreNotAwaited":
+		to.Steps = append(to.Steps, explore.StepProperty[*model.State]{Name: name, Holds: graphUsesAreNotAwaited})
+	case "UnusedPoolsAreReleased":
+		to.Steps = append(to.Steps, explore.StepProperty[*model.State]{Name: name, Holds: p.unusedPoolsAreReleased})
+	case "RequestsAreRouted":
+		to.Steps = append(to.Steps, explore.StepProperty[*model.State]{Name: name, Holds: p.requestsAreRouted})
+	case "PagesAreCounted":
+		to.Steps = append(to.Steps, explore.StepProperty[*model.State]{Name: name, Holds: p.pagesAreCounted})
 	case "CacheIsReleasedInCapture":
 		to.Invariants = append(to.Invariants, explore.Invariant[*model.State]{Name: name, Holds: p.cacheIsReleasedInCapture})
 	case "CapturedMemoryIsKept":
-		to.Steps = append(to.Steps, explore.StepProperty[*model.State]{Name: name, Holds: capturedMemoryIsKept})
+		to.Steps = append(to.Steps, explore.StepProperty[*model.State]{Name: name, Holds: p.capturedMemoryIsKept})
 	case "EmptyCacheReleasesAll":
 		to.Invariants = append(to.Invariants, explore.Invariant[*model.State]{Name: name, Holds: p.emptyCacheReleasesAll})
 	case "OverflowsOnOutOfMemory":
@@ -158,9 +178,12 @@ func (p *PrivatePools) property(name string, fair [][]int, to *explore.Options[*
 // always implements Module.
 func (p *PrivatePools) always() []string {
 	names := append(p.CachingAllocator.always(), "PoolsOwnTheirBlocks", "PoolsAreIsolated", "RoutingsAreCaptures", "DriverSegmentsAreCounted",
-		"CapturedMemoryIsKept", "UsesAreCounted", "LivePoolsServe", "OverflowsOnOutOfMemory", "UnusedPoolsAreErased")
+		"CapturedMemoryIsKept", "UsesAreCounted", "LivePoolsServe", "RequestsAreRouted", "UsesAreTouches", "GraphUsesAreNotAwaited", "UnusedPoolsAreReleased", "OverflowsOnOutOfMemory", "UnusedPoolsAreErased")
+	if p.Config.ExpandableSegments {
+		names = append(names, "PagesAreCounted")
+	}
 	if len(p.overflow) > 0 && !p.Config.ExpandableSegments {
-		names = append(names, "OverflowPoolsServe")
+		names = append(names, "OverflowPoolsServe", "OverflowPoolsInOrder")
 	}
 	return names
 }
@@ -196,9 +219,103 @@ func driverSegmentsAreCounted(s *model.State) bool {
 	return true
 }
 
+// usesAreTouches: the allocator knows the streams that use what the program holds, and which of the
+// uses are in graphs.
+func usesAreTouches(s *model.State) bool {
+	for _, h := range s.Truth.Held {
+		b, _ := blockAt(s, toUnits(h.Ptr))
+		if b == nil {
+			return true // AllocatedBlocksWereGivenOut
+		}
+		touched := map[spec.DeviceStream]bool{}
+		for _, x := range s.Truth.Touches {
+			if x.Ptr == h.Ptr {
+				touched[x.Stream] = true
+				if x.Captured != isGraphStreamUse(s, b, x.Stream) && !touchedBothWays(s, x) {
+					return false
+				}
+			}
+		}
+		isUnknown := func(id spec.DeviceStream) bool { return !touched[id] }
+		if len(b.StreamUses) != len(touched) || slices.ContainsFunc(b.StreamUses, isUnknown) {
+			return false
+		}
+	}
+	return true
+}
+
+// touchedBothWays reports whether there is a use in a graph and one outside.
+func touchedBothWays(s *model.State, x model.Touch) bool {
+	x.Captured = !x.Captured
+	return slices.Contains(s.Truth.Touches, x)
+}
+
+// graphUsesAreNotAwaited: of a deferred free no event is recorded for a use that is in a graph.
+func graphUsesAreNotAwaited(from *model.State, _ int, to *model.State) bool {
+	return everyBlock(from, func(_ *model.Segment, b *model.Block) bool {
+		return !b.IsDeferred() || !slices.ContainsFunc(to.Events, func(e model.Event) bool {
+			return e.Block == b.Address && isGraphStreamUse(from, b, e.Stream)
+		})
+	})
+}
+
+// unusedPoolsAreReleased: EmptyCache returns what is free of the pools that are not in use, also
+// while a capture is underway that allows it. (The pages of a captured stream cannot be unmapped.)
+func (p *PrivatePools) unusedPoolsAreReleased(from *model.State, label int, to *model.State) bool {
+	if label != p.emptyCache.label() || len(from.Truth.Captures) > 0 && (!p.relaxed || p.Config.ExpandableSegments) {
+		return true
+	}
+	return !slices.ContainsFunc(to.Pools, func(q model.Pool) bool { return q.UseCount == 0 && releasableMemory(to, q.ID) > 0 })
+}
+
+// requestsAreRouted: what a malloc returned is of the pool that its request was routed to, or of one
+// with use_on_oom.
+func (p *PrivatePools) requestsAreRouted(from *model.State, label int, to *model.State) bool {
+	stream, _, is := p.request(label)
+	return !is || !slices.ContainsFunc(to.Truth.Held, func(h model.Held) bool {
+		pool, source := routedTo(from, stream), poolAt(to, h.Ptr)
+		overflows := pool.IsDefault() && slices.Contains(p.overflow, uint64(poolNumber(source)))
+		return !slices.Contains(from.Truth.Held, h) && source != pool && !overflows
+	})
+}
+
+// pagesAreCounted: with expandable segments a pool's count is one more after a malloc that obtains
+// pages of it, and EmptyCache takes one off for each free block that loses pages. While it is
+// positive the pool stays.
+func (p *PrivatePools) pagesAreCounted(from *model.State, label int, to *model.State) bool {
+	_, _, isMalloc := p.request(label)
+	isGone := func(g model.Segment) bool { return poolAt(to, g.Address) != g.Pool }
+	isGranted := isMalloc && (len(returned(from, to)) > 0 || slices.ContainsFunc(from.Segments, isGone)) // perhaps again
+	if !p.Config.ExpandableSegments || waiting(from) || isGranted || p.isFault(label) {
+		return true
+	}
+	for _, before := range from.Pools {
+		i := slices.IndexFunc(to.Pools, func(q model.Pool) bool { return q.ID == before.ID })
+		more := 0
+		if isMalloc && slices.ContainsFunc(returned(to, from), func(g model.Grant) bool { return poolAt(to, g.Memory.Ptr) == before.ID }) {
+			more = 1
+		}
+		everyBlock(from, func(g *model.Segment, b *model.Block) bool {
+			memory := spec.Range{Ptr: b.Address, Bytes: b.Size}
+			loses := func(x model.Grant) bool { return x.Memory.Overlaps(memory) }
+			if g.Pool == before.ID && isInactive(b) && !b.Unmapped && slices.ContainsFunc(returned(from, to), loses) {
+				more--
+			}
+			return true
+		})
+		if i < 0 && before.DriverSegments+more > 0 || i >= 0 && to.Pools[i].DriverSegments != before.DriverSegments+more {
+			return false
+		}
+	}
+	return true
+}
+
 // capturedMemoryIsKept: a pool with uses keeps its segments, and what the driver granted for them.
-func capturedMemoryIsKept(from *model.State, _ int, to *model.State) bool {
+func (p *PrivatePools) capturedMemoryIsKept(from *model.State, _ int, to *model.State) bool {
 	for _, g := range from.Segments {
+		if p.isUncaptured(g.Pool) {
+			continue // oversize blocks are released
+		}
 		isUsed := useCount(from, g.Pool) > 0 && useCount(to, g.Pool) > 0
 		isKept := slices.ContainsFunc(to.Segments, func(h model.Segment) bool {
 			return g.Address == h.Address && g.Size == h.Size && g.Pool == h.Pool && g.Stream == h.Stream && g.PoolKind == h.PoolKind
@@ -261,9 +378,7 @@ func (p *PrivatePools) overflowsOnOutOfMemory(from *model.State, label int, to *
 	overflows := slices.ContainsFunc(to.Truth.Held, func(h model.Held) bool {
 		return !h.Pool.IsDefault() && !slices.Contains(from.Truth.Held, h)
 	})
-	need := from.SegmentSize(from.Round(bytes))
-	now := from.ProcessEvents()
-	return !overflows || now.Reserved()+need > min(p.Limit, p.Memory)
+	return !overflows || granted(from)+p.segmentFor(bytes) > p.room()
 }
 
 // cacheIsReleasedInCapture is false in upstream: see tla/PrivatePools.tla.

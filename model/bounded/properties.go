@@ -73,6 +73,9 @@ func (c *CachingAllocator) request(label int) (stream spec.Stream, bytes uint64,
 	return c.Streams[at/len(c.Sizes)], c.Sizes[at%len(c.Sizes)], true
 }
 
+// isFault reports whether a driver call fails in the step with a label.
+func (c *CachingAllocator) isFault(label int) bool { return c.firstFault > 0 && label >= c.firstFault }
+
 // anyBlockIsGood is about max_split_size: see tla/OutOfMemory.tla.
 func (c *CachingAllocator) anyBlockIsGood(s *model.State) bool {
 	return c.everyFailure(s, func(stream spec.Stream, bytes uint64) bool {
@@ -131,12 +134,32 @@ func (c *CachingAllocator) property(name string, fair [][]int, to *explore.Optio
 		step(c.mallocsAreServed)
 	case "OverflowPoolsServe":
 		step(c.overflowPoolsServe)
+	case "OverflowPoolsInOrder":
+		step(c.overflowPoolsInOrder)
+	case "NoNeedlessReturn":
+		step(c.noNeedlessReturn)
+	case "SegmentsFitRequests":
+		step(c.segmentsFitRequests)
+	case "JustEnoughIsReturned":
+		step(c.justEnoughIsReturned)
+	case "PagesKeepToLimit":
+		step(c.pagesKeepToLimit)
+	case "CountersFollowHistory":
+		step(c.countersFollowHistory)
+	case "NothingMergeableSideBySide":
+		invariant(noMergeableNeighbours)
+	case "OversizeSegmentsAreWhole":
+		invariant(c.oversizeSegmentsAreWhole)
 	case "LivePoolsServe":
 		step(c.livePoolsServe)
 	case "PromptlyReclaimed":
 		step(c.promptlyReclaimed)
 	case "NoNeedlessWait":
 		step(c.noNeedlessWait)
+	case "EmptyCacheLeavesNothingWaiting":
+		step(c.emptyCacheLeavesNothingWaiting)
+	case "EmptyCacheWaitsForAReason":
+		step(c.emptyCacheWaitsForAReason)
 	case "BestFitServes":
 		step(c.bestFitServes)
 	case "UnusedPoolsAreErased":

@@ -1,10 +1,12 @@
 package bounded
 
 import (
+	"cmp"
 	"slices"
 
 	"gaugeblock/model"
 	"gaugeblock/spec"
+	"gaugeblock/upstream"
 )
 
 // What a program is owed. These properties use nothing that they judge: they are said with what
@@ -34,22 +36,56 @@ func kept(s *model.State) (bytes uint64) {
 	return bytes
 }
 
+// A fit is a free block in which a request fits.
+type fit struct {
+	model.Block
+	grown   uint64 // its size with the unmapped memory behind it
+	settled bool   // no neighbour waits: what a malloc frees first is not merged with it
+}
+
 // fitting are the free blocks of a pool in which a request fits. Oversize blocks serve requests of
 // about their size only.
-func fitting(s *model.State, pool spec.PoolID, stream spec.Stream, bytes uint64) (list []model.Block) {
-	size, limit := s.Round(bytes), s.Config.MaxSplitSize
-	everyBlock(s, func(g *model.Segment, b *model.Block) bool {
-		isOf := g.Pool == pool && g.Stream == stream && g.PoolKind == s.Geometry.PoolKind(size)
-		below := limit // that the block must be below
-		if size >= limit {
-			below = size + s.Config.MaxNonSplitRounding
+func (c *CachingAllocator) fitting(s *model.State, pool spec.PoolID, stream spec.Stream, bytes uint64) (list []fit) {
+	size, limit := c.blockFor(bytes), s.Config.MaxSplitSize
+	below := limit // that the block must be below
+	if size >= limit {
+		below = size + s.Config.MaxNonSplitRounding
+	}
+	for _, g := range s.Segments {
+		if g.Pool != pool || g.Stream != stream || g.PoolKind != c.kindFor(bytes) {
+			continue
 		}
-		if isOf && b.IsFree() && b.Size >= size && b.Size < below {
-			list = append(list, *b)
+		for i, b := range g.Blocks {
+			if b.State != spec.Inactive || b.Unmapped || b.Size < size || b.Size >= below {
+				continue
+			}
+			found := fit{Block: b, grown: b.Size, settled: i == 0 || g.Blocks[i-1].State != spec.ActivePendingFree}
+			if i+1 < len(g.Blocks) {
+				after := g.Blocks[i+1]
+				found.settled = found.settled && after.State != spec.ActivePendingFree
+				if after.Unmapped {
+					found.grown += after.Size
+				}
+			}
+			list = append(list, found)
 		}
-		return true
-	})
+	}
 	return list
+}
+
+// isCached reports whether a free block of a pool fits, whatever a malloc frees first.
+func (c *CachingAllocator) isCached(s *model.State, pool spec.PoolID, stream spec.Stream, bytes uint64) bool {
+	return slices.ContainsFunc(c.fitting(s, pool, stream, bytes), func(f fit) bool { return f.settled })
+}
+
+// hasRoom reports whether the driver can grant what a malloc needs, if nothing is returned.
+func (c *CachingAllocator) hasRoom(s *model.State, bytes uint64) bool {
+	return granted(s)+c.neededFor(bytes) <= c.room()
+}
+
+// returned are the grants that a step has returned, or returned and obtained again by another name.
+func returned(from, to *model.State) []model.Grant {
+	return slices.DeleteFunc(slices.Clone(from.Truth.Granted), func(g model.Grant) bool { return slices.Contains(to.Truth.Granted, g) })
 }
 
 // waiting reports whether a block waits for events. What a malloc frees first may be merged with a
@@ -66,9 +102,11 @@ func (c *CachingAllocator) mallocsAreServed(from *model.State, label int, to *mo
 	if !is || !failed(from, to) {
 		return true
 	}
-	room := kept(from)+from.SegmentSize(from.Round(bytes)) <= min(c.Limit, c.Memory)
-	cached := !waiting(from) && len(fitting(from, routedTo(from, stream), stream, bytes)) > 0
-	return !cached && (!room || len(from.Truth.Captures) > 0)
+	room := kept(from)+c.neededFor(bytes) <= c.room()
+	if len(from.Truth.Captures) > 0 {
+		room = c.hasRoom(from, bytes)
+	}
+	return !room && !c.isCached(from, routedTo(from, stream), stream, bytes)
 }
 
 // overflowPoolsServe: a malloc of the default pool fails only if no pool with use_on_oom has a free
@@ -78,9 +116,34 @@ func (c *CachingAllocator) overflowPoolsServe(from *model.State, label int, to *
 	if !is || !routedTo(from, stream).IsDefault() || !failed(from, to) {
 		return true
 	}
-	return !slices.ContainsFunc(c.overflow, func(number uint64) bool {
+	return len(c.overflowing(from, stream, bytes)) == 0
+}
+
+// overflowOrder is the order in which pools with use_on_oom are searched: that of the fractions of
+// the multiples of the golden ratio, .618, .236, .854, .472, by which upstream's table of pools is
+// ordered.
+var overflowOrder = []uint64{2, 4, 1, 3}
+
+// overflowing are the pools with use_on_oom that have a free block that fits, in order.
+func (c *CachingAllocator) overflowing(s *model.State, stream spec.Stream, bytes uint64) (list []spec.PoolID) {
+	for _, number := range overflowOrder {
 		id := PoolID(number)
-		return useCount(from, id) > 0 && len(fitting(from, id, stream, bytes)) > 0
+		if slices.Contains(c.overflow, number) && useCount(s, id) > 0 && c.isCached(s, id, stream, bytes) {
+			list = append(list, id)
+		}
+	}
+	return list
+}
+
+// overflowPoolsInOrder: of several pools with use_on_oom that can serve a malloc the first does.
+func (c *CachingAllocator) overflowPoolsInOrder(from *model.State, label int, to *model.State) bool {
+	stream, bytes, is := c.request(label)
+	if !is || !routedTo(from, stream).IsDefault() || waiting(from) {
+		return true
+	}
+	able := c.overflowing(from, stream, bytes)
+	return !slices.ContainsFunc(to.Truth.Held, func(h model.Held) bool {
+		return !slices.Contains(from.Truth.Held, h) && !h.Pool.IsDefault() && len(able) > 0 && h.Pool != able[0]
 	})
 }
 
@@ -110,29 +173,75 @@ func (c *CachingAllocator) promptlyReclaimed(from *model.State, label int, to *m
 	})
 }
 
-// noNeedlessWait: a malloc waits for work only if there is no room for what it needs of the driver,
-// and a free and a record_stream never wait.
+// noNeedlessWait: a malloc waits for work only if no free block fits, and there is no room for what
+// it needs of the driver. Beside it only EmptyCache waits.
 func (c *CachingAllocator) noNeedlessWait(from *model.State, label int, to *model.State) bool {
 	waits := slices.ContainsFunc(from.Streams, func(x model.Stream) bool {
 		return len(to.StreamOf(x.ID).Work) < len(x.Work)
 	})
-	_, bytes, isMalloc := c.request(label)
-	switch {
-	case !waits:
+	if !waits || c.isFault(label) || slices.Contains(c.complete.all(), label) {
 		return true
-	case isMalloc:
-		size := from.Round(bytes)
-		need := from.SegmentSize(size)
-		if page := from.PageSize(from.Geometry.PoolKind(size)); from.Config.ExpandableSegments {
-			need = max(need, (size+page-1)/page*page)
-		}
-		return granted(from)+need > min(c.Limit, c.Memory)
 	}
-	return !slices.Contains(c.free.all(), label) && !slices.Contains(c.recordStream.all(), label)
+	stream, bytes, is := c.request(label)
+	return label == c.emptyCache.label() || is && c.mustMakeRoom(from, stream, bytes)
 }
 
-// bestFitServes: the free block of plain segments that serves a malloc is one of the smallest that
-// fit, where nothing is obtained from the driver, returned to it, or waited for.
+// emptyCacheWaitsForAReason: see isWaitedFor.
+func (c *CachingAllocator) emptyCacheWaitsForAReason(from *model.State, label int, to *model.State) bool {
+	return label != c.emptyCache.label() || !slices.ContainsFunc(from.Streams, func(x model.Stream) bool {
+		return len(to.StreamOf(x.ID).Work) < len(x.Work) && !isWaitedFor(from, x.ID, to)
+	})
+}
+
+// emptyCacheLeavesNothingWaiting: outside of captures it waits for all.
+func (c *CachingAllocator) emptyCacheLeavesNothingWaiting(from *model.State, label int, to *model.State) bool {
+	return label != c.emptyCache.label() || len(from.Truth.Captures) > 0 || !waiting(to)
+}
+
+// isWaitedFor reports whether EmptyCache has a reason to wait for a stream: a block waits for it, or
+// memory of the stream is returned to the driver, or any is where the driver waits for all work.
+func isWaitedFor(from *model.State, id spec.DeviceStream, to *model.State) bool {
+	gone := returned(from, to)
+	return slices.ContainsFunc(from.Events, func(e model.Event) bool { return e.Stream == id }) ||
+		!everyBlock(from, func(_ *model.Segment, b *model.Block) bool {
+			return !b.IsDeferred() || !slices.Contains(b.StreamUses, id)
+		}) ||
+		slices.ContainsFunc(gone, func(g model.Grant) bool { return from.FreeWaits || g.Stream == id.Stream })
+}
+
+// mustMakeRoom reports whether a malloc can be served only if memory is returned first.
+func (c *CachingAllocator) mustMakeRoom(s *model.State, stream spec.Stream, bytes uint64) bool {
+	pool := routedTo(s, stream)
+	overflows := pool.IsDefault() && !c.Config.ExpandableSegments && !c.Rules.UseOnOOMLast && len(c.overflowing(s, stream, bytes)) > 0
+	return !overflows && !c.isCached(s, pool, stream, bytes) && !c.hasRoom(s, bytes)
+}
+
+// noNeedlessReturn: a malloc returns memory to the driver only if it can be served no other way.
+// Beside it only EmptyCache returns memory; in captures it returns that of unused pools only, and a
+// malloc that of no other stream.
+func (c *CachingAllocator) noNeedlessReturn(from *model.State, label int, to *model.State) bool {
+	stream, bytes, isMalloc := c.request(label)
+	captured := len(from.Truth.Captures) > 0
+	if c.isFault(label) {
+		return true
+	}
+	for _, g := range returned(from, to) {
+		pool := poolAt(from, g.Memory.Ptr)
+		switch {
+		case isMalloc && !c.mustMakeRoom(from, stream, bytes), !isMalloc && label != c.emptyCache.label():
+			return false
+		case isMalloc && captured && (g.Stream != stream || pool != routedTo(from, stream)):
+			return false
+		case !isMalloc && captured && useCount(from, pool) != 0:
+			return false
+		}
+	}
+	return true
+}
+
+// bestFitServes: the free block that serves a malloc is one of the smallest that fit, where nothing
+// is obtained from the driver, returned to it, or waited for. Of several it is the lowest, and the
+// malloc has its begin. Of blocks that can grow a larger one may serve, which can grow to less.
 func (c *CachingAllocator) bestFitServes(from *model.State, label int, to *model.State) bool {
 	stream, bytes, is := c.request(label)
 	if !is || failed(from, to) || waiting(from) || !slices.Equal(from.Truth.Granted, to.Truth.Granted) {
@@ -142,13 +251,27 @@ func (c *CachingAllocator) bestFitServes(from *model.State, label int, to *model
 		if slices.Contains(from.Truth.Held, h) || poolAt(from, h.Ptr) != poolAt(to, h.Ptr) {
 			continue // it was held before, or its segment was returned, and granted again
 		}
-		all := fitting(from, poolAt(from, h.Ptr), stream, bytes)
-		at := slices.IndexFunc(all, func(b model.Block) bool { return b.Address <= h.Ptr && h.Ptr < b.Address+spec.Ptr(b.Size) })
-		if at >= 0 && slices.ContainsFunc(all, func(b model.Block) bool { return b.Size < all[at].Size }) {
+		all := c.fitting(from, poolAt(from, h.Ptr), stream, bytes)
+		slices.SortStableFunc(all, func(a, b fit) int { return cmp.Compare(a.Size, b.Size) })
+		at := slices.IndexFunc(all, func(b fit) bool { return b.Address <= h.Ptr && h.Ptr < b.Address+spec.Ptr(b.Size) })
+		if at >= 0 && (all[at].Address != h.Ptr || !c.isBest(all, at)) {
 			return false
 		}
 	}
 	return true
+}
+
+// isBest reports whether the block at a place in the order of sizes, then of addresses, should serve
+// a request.
+func (c *CachingAllocator) isBest(all []fit, at int) bool {
+	isLess := func(a, b fit) bool { return c.Rules.Ties == upstream.TiesByAddress || a.Size < b.Size }
+	for i := range at {
+		if isLess(all[i], all[at]) && (all[i].grown == all[i].Size || all[i].grown <= all[at].grown) {
+			return false
+		}
+	}
+	canGrow := all[at].grown > all[at].Size
+	return at+1 == len(all) || !canGrow || all[at].grown <= all[at+1].grown
 }
 
 // blocksFitRequests: what is left over in an allocated block of a plain segment is too small to be
@@ -159,7 +282,7 @@ func blocksFitRequests(s *model.State) bool {
 		if b == nil {
 			return false
 		}
-		size := s.Round(h.Bytes)
+		size := roundedUp(h.Bytes, s.Geometry.MinBlock)
 		left, most := b.Size-size, s.Geometry.MinBlock-1
 		switch {
 		case g.Expandable || g.PoolKind == spec.SmallPool:
@@ -205,7 +328,7 @@ func (c *CachingAllocator) expandableSegmentsGrow(from *model.State, label int, 
 			continue
 		}
 		for _, f := range from.Segments {
-			if f.Stream == g.Stream && f.Pool == g.Pool && f.PoolKind == g.PoolKind && growableTo(f) >= from.Round(bytes) {
+			if f.Stream == g.Stream && f.Pool == g.Pool && f.PoolKind == g.PoolKind && growableTo(f) >= c.blockFor(bytes) {
 				return false
 			}
 		}
@@ -228,4 +351,83 @@ func growableTo(g model.Segment) (most uint64) {
 		}
 	}
 	return most
+}
+
+// segmentsFitRequests: a malloc obtains of the driver what it needs, and no more: one segment, or
+// the pages that a free block lacks.
+func (c *CachingAllocator) segmentsFitRequests(from *model.State, label int, to *model.State) bool {
+	_, bytes, is := c.request(label)
+	obtained := returned(to, from)
+	if !is || len(obtained) == 0 {
+		return true
+	}
+	sum := uint64(0)
+	for _, g := range obtained {
+		sum += g.Memory.Bytes
+	}
+	if c.Config.ExpandableSegments {
+		return sum <= c.pagesFor(bytes)
+	}
+	return len(obtained) == 1 && sum == c.segmentFor(bytes)
+}
+
+// oversizeSegmentsAreWhole: a segment of max_split_size or more is one block. (A segment of the
+// usual size is of that size only if max_split_size is as small.)
+func (c *CachingAllocator) oversizeSegmentsAreWhole(s *model.State) bool {
+	return !slices.ContainsFunc(s.Segments, func(g model.Segment) bool {
+		return !g.Expandable && g.Size >= s.Config.MaxSplitSize && g.Size > c.Geometry.LargeBuffer && len(g.Blocks) > 1
+	})
+}
+
+// remaindersCanServe: what is split off a block of a plain segment can serve another request.
+func remaindersCanServe(s *model.State) bool {
+	return everyBlock(s, func(g *model.Segment, b *model.Block) bool {
+		return g.Expandable || g.PoolKind == spec.SmallPool || b.Size > s.Geometry.SmallSize
+	})
+}
+
+// oversizeSuffices reports whether a malloc of the default pool has room when one free oversize
+// segment of its stream is returned, or when all are that are smaller than the request needs.
+func (c *CachingAllocator) oversizeSuffices(s *model.State, stream spec.Stream, bytes uint64) bool {
+	need, smaller, one := max(c.blockFor(bytes), s.Config.MaxSplitSize), uint64(0), false
+	for _, g := range s.Segments {
+		isWhole := len(g.Blocks) == 1 && g.Blocks[0].State == spec.Inactive && !g.Expandable
+		switch {
+		case !isWhole || !g.Pool.IsDefault() || g.Stream != stream || g.PoolKind != c.kindFor(bytes) || g.Size < s.Config.MaxSplitSize:
+		case g.Size >= need:
+			one = true
+		default:
+			smaller += g.Size
+		}
+	}
+	return routedTo(s, stream).IsDefault() && len(s.Truth.Captures) == 0 && !waiting(s) && (one || smaller >= need) &&
+		granted(s)+c.segmentFor(bytes) <= c.room()+need
+}
+
+// justEnoughIsReturned: a malloc that returns memory, and not all that can be returned, or that need
+// not return all, returns oversize blocks of its own stream and pool, and not one more than is
+// needed.
+func (c *CachingAllocator) justEnoughIsReturned(from *model.State, label int, to *model.State) bool {
+	stream, bytes, is := c.request(label)
+	gone := returned(from, to)
+	if !is || len(gone) == 0 || granted(to) == kept(to) && !c.oversizeSuffices(from, stream, bytes) {
+		return true
+	}
+	sum, least := uint64(0), gone[0].Memory.Bytes
+	for _, g := range gone {
+		sum, least = sum+g.Memory.Bytes, min(least, g.Memory.Bytes)
+		if g.Stream != stream || g.Memory.Bytes < from.Config.MaxSplitSize || poolAt(from, g.Memory.Ptr) != routedTo(from, stream) {
+			return false
+		}
+	}
+	return sum-least < max(c.blockFor(bytes), from.Config.MaxSplitSize)
+}
+
+// pagesKeepToLimit: a malloc maps pages only if a plain segment for it would stay within the limit.
+func (c *CachingAllocator) pagesKeepToLimit(from *model.State, label int, to *model.State) bool {
+	_, bytes, is := c.request(label)
+	if !is || len(returned(to, from)) == 0 {
+		return true
+	}
+	return granted(to)+c.segmentFor(bytes) <= c.Limit+c.pagesFor(bytes)
 }

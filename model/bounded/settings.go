@@ -56,7 +56,8 @@ func (m *Settings) Text(to []byte, s *model.State) []byte {
 // always implements Module. A block that was allocated under another max_split_size may have more
 // left over than BlocksFitRequests says.
 func (m *Settings) always() []string {
-	return slices.DeleteFunc(m.CachingAllocator.always(), func(name string) bool { return name == "BlocksFitRequests" })
+	changing := []string{"BlocksFitRequests", "OversizeSegmentsAreWhole", "CountersFollowHistory"}
+	return slices.DeleteFunc(m.CachingAllocator.always(), func(name string) bool { return slices.Contains(changing, name) })
 }
 
 // fairness implements Module.

@@ -23,6 +23,7 @@ func openTwoStepFaults(c *tlc.Config) (Module, error) {
 	t := &TwoStepFaults{TwoStepMalloc: m}
 	failures, err := readFailures(c)
 	threads := asInts(m.threads)
+	m.firstFault = len(m.labels)
 	t.failedSearch = m.add("FailedSearch", threads, asInts(m.Streams), asInts(m.Sizes), failures)
 	t.failedGrant = m.add("FailedDriverMalloc", threads)
 	t.refusedGrant = m.add("RefusedDriverMalloc", threads)

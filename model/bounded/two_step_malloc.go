@@ -92,6 +92,10 @@ func (t *TwoStepMalloc) property(name string, fair [][]int, to *explore.Options[
 		to.Invariants = append(to.Invariants, explore.Invariant[*model.State]{
 			Name: name, Holds: func(s *model.State) bool { return s.Reserved() <= t.Limit },
 		})
+	case "AllIsReturnedAtLast":
+		to.Steps = append(to.Steps, explore.StepProperty[*model.State]{Name: name, Holds: t.allIsReturnedAtLast})
+	case "DriverServes":
+		to.Steps = append(to.Steps, explore.StepProperty[*model.State]{Name: name, Holds: t.driverServes})
 	default:
 		return t.CachingAllocator.property(name, fair, to)
 	}
@@ -103,7 +107,78 @@ func (t *TwoStepMalloc) property(name string, fair [][]int, to *explore.Options[
 func (t *TwoStepMalloc) always() []string {
 	names := slices.Sorted(maps.Keys(invariants))
 	names[slices.Index(names, "NothingIsLost")] = "NothingIsLostOnTheWay"
-	return names
+	return append(names, "AllIsReturnedAtLast", "DriverServes", "BlocksFitRequests", "EmptyCacheReleasesAll")
+}
+
+// pendingOf is the pending malloc of a thread; nil if it has none.
+func pendingOf(s *model.State, thread int) *model.PendingMalloc {
+	i := slices.IndexFunc(s.PendingMallocs, func(c model.PendingMalloc) bool { return c.ID == thread })
+	if i < 0 {
+		return nil
+	}
+	return &s.PendingMallocs[i]
+}
+
+// allIsReturnedAtLast: before the last attempt of a malloc all is returned that the program does not
+// hold, and that no other malloc has obtained. There is a last attempt, unless the limit forbids it.
+func (t *TwoStepMalloc) allIsReturnedAtLast(from *model.State, label int, to *model.State) bool {
+	for i, thread := range t.threads {
+		call, now := pendingOf(from, int(thread)), pendingOf(to, int(thread))
+		bytes, isOf := t.requestOf(i, label)
+		if call != nil {
+			bytes, isOf = call.RequestedSize, label == t.resume.label(i) && call.Attempt() < 3
+		}
+		if !isOf || len(to.Truth.Held) > len(from.Truth.Held) || now != nil && now.Attempt() < 3 {
+			continue
+		}
+		pending := uint64(0)
+		for j := range to.PendingMallocs {
+			pending += to.PendingMallocs[j].Granted().Bytes
+		}
+		if granted(to) != kept(to)+pending {
+			return false
+		}
+		if now == nil && granted(to)-pending+t.segmentFor(bytes) <= t.Limit {
+			return false
+		}
+	}
+	return true
+}
+
+// requestOf is the request of a label that is the begin of a malloc of a thread.
+func (t *TwoStepMalloc) requestOf(thread, label int) (bytes uint64, is bool) {
+	for j := range t.Streams {
+		for k, size := range t.Sizes {
+			if label == t.search.label(thread, j, k) {
+				return size, true
+			}
+		}
+	}
+	return 0, false
+}
+
+// driverServes: the driver's call of a malloc obtains the segment that the request needs, if there is
+// memory for it. What it has obtained serves the request.
+func (t *TwoStepMalloc) driverServes(from *model.State, label int, to *model.State) bool {
+	for i, thread := range t.threads {
+		call := pendingOf(from, int(thread))
+		if call == nil {
+			continue
+		}
+		need := t.segmentFor(call.RequestedSize)
+		switch label {
+		case t.grant.label(i):
+			hasRoom := granted(from)+need <= t.Memory
+			if hasRoom && granted(to) != granted(from)+need || !hasRoom && granted(to) != granted(from) {
+				return false
+			}
+		case t.resume.label(i):
+			if call.Granted().Bytes > 0 && len(to.Truth.Held) != len(from.Truth.Held)+1 {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // mallocsEnd: every thread with a pending malloc has none later.

@@ -59,7 +59,7 @@ var mayImport = map[string][]string{
 	"tools/compare":       {"spec", "spec/trace", "upstream", "conformance", "fakegpu", "internal/quote", "internal/memlimit", "snapshot/history", "snapshot/play", "tools/examine", "tools/replay"},
 	"tools/foreign":       {"fakegpu"},
 	"tools/zoo":           {"tools/foreign"},
-	"tools/torch":         {"spec", "spec/settings", "spec/trace", "internal/checkout", "internal/churn", "internal/refinement", "internal/sizes", "fakegpu", "cudaimpl", "model", "tla", "conformance", "tools/replay", "tools/torch/binary", "tools/torch/wheel", "tools/reference", "upstream"},
+	"tools/torch":         {"spec", "spec/settings", "spec/trace", "internal/churn", "internal/refinement", "internal/sizes", "fakegpu", "cudaimpl", "model", "tla", "conformance", "tools/replay", "tools/torch/binary", "tools/torch/wheel", "tools/reference", "upstream"},
 	"tools/torch/wheel":   {"internal/quote"},
 	"tools/torch/binary":  {"spec", "internal/quote", "spec/settings", "fakegpu", "upstream"},
 	"tools/run":           {"spec", "upstream", "internal/checkout", "fakegpu", "python"},

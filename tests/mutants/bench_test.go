@@ -246,18 +246,20 @@ func (b *bench) run(t *test, number int, limit time.Duration, env ...string) (ou
 	return out, passes, took
 }
 
-// firstFailure is the name of the first test that failed, or what else the output begins with.
-func firstFailure(out []byte) string {
+// firstFailure is the name of the first test that failed, with that of its part, or what else the
+// output begins with.
+func firstFailure(out []byte) (first string) {
 	if bytes.Contains(out, []byte("WARNING: DATA RACE")) {
 		return "data race"
 	}
 	for line := range strings.Lines(string(out)) {
-		if name, found := strings.CutPrefix(strings.TrimSpace(line), "--- FAIL: "); found {
-			return strings.Fields(name)[0]
-		}
-		if strings.HasPrefix(line, "panic: ") || strings.HasPrefix(line, "fatal error: ") {
+		name, found := strings.CutPrefix(strings.TrimSpace(line), "--- FAIL: ")
+		switch {
+		case found && strings.HasPrefix(name, first):
+			first = strings.Fields(name)[0]
+		case strings.HasPrefix(line, "panic: "), strings.HasPrefix(line, "fatal error: "):
 			return strings.TrimSpace(line)
 		}
 	}
-	return ""
+	return first
 }

@@ -99,7 +99,7 @@ func check(tools, dir string, m *mutant) (found tlc.Summary, err error) {
 	if err := os.WriteFile(filepath.Join(scratch, "mutant.cfg"), []byte(config), 0o644); err != nil {
 		return found, err
 	}
-	found, _, err = runner.TLC{Tools: tools, Dir: scratch, Scratch: scratch}.Check("mutant.cfg", "MC"+m.module)
+	found, _, err = runner.TLC{Tools: tools, Dir: scratch, Scratch: scratch}.Check("mutant.cfg", m.file())
 	return found, err
 }
 

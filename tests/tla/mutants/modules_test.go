@@ -35,6 +35,12 @@ var released = []string{"OutOfMemoryIsReal", "EmptyCacheReleasesAll"}
 
 var counts = []string{"DriverSegmentsAreCounted"}
 
+var owed = []string{
+	"MallocsAreServed", "BlocksFitRequests", "RemaindersCanServe", "OversizeSegmentsAreWhole", "NothingMergeableSideBySide",
+}
+
+var owedSteps = []string{"PromptlyReclaimed", "NoNeedlessWait", "EmptyCacheWaitsForAReason", "BestFitServes", "SegmentsFitRequests"}
+
 var poolInvariants = []string{"PoolsAreIsolated", "PoolsOwnTheirBlocks", "RoutingsAreCaptures"}
 
 var modules = map[string]module{
@@ -43,6 +49,15 @@ var modules = map[string]module{
 	"Pools":      {"pools", concat(truths, poolInvariants, structures, []string{"EmptyCacheReleasesAll"}), []string{"CapturedMemoryIsKept", "UsesAreCounted", "OverflowsOnOutOfMemory"}},
 	"Faults":     {"faults", concat(truths, structures), nil},
 	"Checkpoint": {"checkpoint", concat(truths, poolInvariants, structures), []string{"CheckpointRestoresWhatItSaved", "UsesAreCounted"}},
+
+	// With the properties of what programs are owed alone (Served.tla).
+	"CoreServed":  {"core", owed, concat(owedSteps, []string{"JustEnoughIsReturned", "NoNeedlessReturn"})},
+	"PagesServed": {"core", []string{"MallocsAreServed"}, concat(owedSteps, []string{"ExpandableSegmentsGrow", "PagesKeepToLimit"})},
+	"PoolsServed": {"pools", concat(owed, []string{"UnusedPoolsAreErased", "UnusedPoolsAreReleased", "UsesAreTouches", "OverflowPoolsServe"}),
+		concat(owedSteps, []string{"GraphUsesAreNotAwaited", "LivePoolsServe", "OverflowPoolsInOrder", "RequestsAreRouted"})},
+	"PoolsExpandableServed": {"pools", nil, []string{"PagesAreCounted"}},
+	"CheckpointServed":      {"checkpoint", []string{"CheckpointsCanBeTaken", "CheckpointsCanBeRestored"}, nil},
+	"TwoStepServed":         {"two_step", nil, []string{"AllIsReturnedAtLast", "DriverServes"}},
 
 	"Refinement": {"core", nil, []string{refinement.IsAbstractMemory}},
 
@@ -65,6 +80,15 @@ func concat(lists ...[]string) (all []string) {
 		all = append(all, list...)
 	}
 	return all
+}
+
+// file is the module of TLA+ in which TLC checks the mutant.
+func (m *mutant) file() string {
+	name := "MC" + strings.TrimSuffix(m.module, "Served")
+	if m.module == "PagesServed" {
+		return "MCExpandable"
+	}
+	return name
 }
 
 // config is the text of the configuration.

@@ -6,9 +6,14 @@ import "gaugeblock/spec"
 var NotDriven = map[string]string{
 	"limit": "its graph is that of core_tiny",
 
-	"own_work":           "a walk does not launch work of an allocation's own stream",
-	"expandable_streams": "as own_work",
-	"first_routing":      "the rule is that of releases up to 2.9, and a walk is of 2.11",
+	"own_work":            "a walk does not launch work of an allocation's own stream",
+	"expandable_streams":  "as own_work",
+	"used_pools":          "the driver of a walk reports every stream whose requests are routed as captured",
+	"used_pools_oversize": "as used_pools",
+	"expandable_holes":    "its steps are those of expandable",
+	"oversize_three":      "its steps are those of oversize",
+
+	"first_routing": "the rule is that of releases up to 2.9, and a walk is of 2.11",
 
 	"pool_faults_pages": "PyTorch does not free the addresses of a pool that is gone, so a call that is to fail is not made",
 

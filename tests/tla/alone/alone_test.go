@@ -1,0 +1,105 @@
+package alone
+
+import (
+	"strings"
+	"testing"
+
+	_ "gaugeblock/internal/gcpercent"
+	"gaugeblock/model/bounded"
+	"gaugeblock/model/explore"
+	"gaugeblock/tla"
+)
+
+func TestCore(t *testing.T) {
+	holds(t, "own_work", "oversize_tiny", "oversize_tiny Streams={1} Sizes={2,4,5}", "oversize_three", "core_tiny Streams={1}", "limit Streams={1}", "rounding Memory=8 Sizes={1,3,4}",
+		"three_streams", "core_tiny MinLargeAlloc=2 Streams={1}", "core_tiny")
+}
+
+func TestExpandable(t *testing.T) {
+	holds(t, "expandable_tiny", "expandable_holes", "expandable_streams", "pages_streams")
+}
+
+func TestPools(t *testing.T) {
+	holds(t, "pools_forbidden", "pools_tiny", "pools_tiny Streams={1} OverflowPools={1}", "pools_oversize Streams={1}", "pools_oversize Streams={1} Memory=12", "used_pools", "used_pools_oversize", "pools_oversize",
+		"oversize_forbidden", "two_overflow")
+}
+
+func TestCaptures(t *testing.T) {
+	holds(t, "two_routings", "first_routing", "two_captures")
+}
+
+func TestPages(t *testing.T) {
+	holds(t, "pools_pages", "two_pools_pages", "pools_pages_streams")
+}
+
+func TestCheckpoints(t *testing.T) {
+	holds(t, "checkpoint_kept", "checkpoint_tiny", "checkpoint_oversize", "checkpoint_pages", "two_checkpoints", "checkpoint_streams")
+}
+
+func TestTwoStep(t *testing.T) {
+	holds(t, "two_step_tiny", "two_step_events", "two_step_faults")
+}
+
+func TestSettings(t *testing.T) {
+	holds(t, "settings_streams", "settings")
+}
+
+func TestFaults(t *testing.T) {
+	holds(t, "faults_kinds", "faults_oversize", "faults_pages_streams", "faults", "faults_pages")
+}
+
+func TestPoolFaults(t *testing.T) {
+	holds(t, "checkpoint_faults", "two_faults_oversize", "pool_faults", "pool_faults_pages", "capture_faults_pages", "capture_faults",
+		"two_faults", "two_faults_pages")
+}
+
+// holds explores configurations, each a name in tla/configurations.json and constants with other
+// values. All properties that can be checked are, the first that fails is told.
+func holds(t *testing.T, configurations ...string) {
+	list, err := tla.Configurations()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range configurations {
+		name, constants, _ := strings.Cut(text, " ")
+		named, unknown := tla.Named(list, []string{name})
+		if unknown != "" {
+			t.Fatalf("there is no configuration %q", unknown)
+		}
+		t.Run(strings.ReplaceAll(text, " ", "_"), func(t *testing.T) {
+			check := open(t, named[0], strings.Fields(constants))
+			check.Options.Workers = 1
+			if v := explore.Explore(check.Module, check.Options).Violation; v != nil {
+				t.Run(v.Property, func(t *testing.T) {
+					for _, step := range v.Trace {
+						t.Log(step.Label)
+					}
+					t.Fail()
+				})
+			}
+		})
+	}
+}
+
+func open(t *testing.T, c tla.Configuration, constants []string) *bounded.Check {
+	text, err := tla.Files.ReadFile(c.Cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg, err := tla.ReadConfig(text, c.Cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, constant := range constants {
+		name, value, _ := strings.Cut(constant, "=")
+		if err := cfg.Set(name, value); err != nil {
+			t.Fatal(err)
+		}
+	}
+	check, err := bounded.NewCheck(c.Mirror, cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	check.CheckAlways()
+	return check
+}
