@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -131,7 +132,11 @@ func (f *family) source(from string, more []string) (string, error) {
 		}
 		hand += string(text)
 	}
-	b.WriteString(hand)
+	table, err := f.measured(from)
+	if err != nil {
+		return "", err
+	}
+	b.WriteString(table + hand)
 	list, err := os.ReadFile(filepath.Join(from, "thin", "names", f.name+".txt"))
 	if err != nil && !os.IsNotExist(err) {
 		return "", err
@@ -156,6 +161,32 @@ func (f *family) source(from string, more []string) (string, error) {
 		}
 	}
 	return b.String(), nil
+}
+
+// measured is the C of what was measured for a family, thin/measured/NAME.txt: lines with a number of
+// bytes behind what they are for, in order. A family without that file has none.
+func (f *family) measured(from string) (string, error) {
+	name := filepath.Join(from, "thin", "measured", f.name+".txt")
+	list, err := os.ReadFile(name)
+	if os.IsNotExist(err) {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	b.WriteString("struct measured { const char *key; long long bytes; };\nstatic const struct measured measured[] = {\n")
+	last := ""
+	for line := range strings.Lines(string(list)) {
+		at := strings.LastIndex(line, " ")
+		bytes, err := strconv.ParseUint(strings.TrimSpace(line[at+1:]), 10, 63)
+		if at < 0 || err != nil || line[:at] <= last {
+			return "", fmt.Errorf("measured/%s.txt: %q has no number of bytes, or is not in order", f.name, line)
+		}
+		last = line[:at]
+		fmt.Fprintf(&b, "\t{%q, %d},\n", last, bytes)
+	}
+	return b.String() + "};\n", nil
 }
 
 // mentions reports whether a source has a name as a whole word followed by ( or , or ).

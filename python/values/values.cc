@@ -212,16 +212,30 @@ private:
 		return int(k) == o.sorted && o.kind == Kind::unique ? IValue(true) : v;
 	}
 
-	// compute runs the operator on the host. What the host cannot do stays unknown.
+	// compute runs the operator on the host, and with floating-point numbers if the host has it for those only (histc).
+	// What the host cannot do stays unknown.
 	void compute() {
 		c10::impl::ExcludeDispatchKeyGuard exclude(hidden());
+		if (!attempt(host) && o.written.empty() && o.kind == Kind::plain) {
+			std::vector<IValue> widened(host);
+			for (IValue &v : widened) {
+				if (v.isTensor() && v.toTensor().defined() && known::integral(v.toTensor()) && v.toTensor().scalar_type() != at::kBool) {
+					v = v.toTensor().to(at::kDouble);
+				}
+			}
+			attempt(widened);
+		}
+	}
+
+	bool attempt(const std::vector<IValue> &with) {
 		try {
-			torch::jit::Stack s(host.begin(), host.end());
+			torch::jit::Stack s(with.begin(), with.end());
 			op.redispatchBoxed(DispatchKeySet(DispatchKey::CPU), &s);
 			computed.assign(s.begin(), s.end());
 			done = true;
 		} catch (const std::exception &) {
 		}
+		return done;
 	}
 
 	// Counts that the operator reads from the device are given to it.

@@ -151,7 +151,7 @@ func TestValues(t *testing.T) {
 			command := []string{python, filepath.Join("testdata", "values.py")}
 			r := runs(t, Options{Command: command}, 0)
 			p := r.Processes[0]
-			const where = "testdata/values.py:53 nonzero"
+			const where = "testdata/values.py:73 nonzero"
 			if p.NoValues != "" || len(p.Decisions) != 1 || p.Decisions[where] != 1 {
 				t.Errorf("%q, decisions %v", p.NoValues, p.Decisions)
 			}

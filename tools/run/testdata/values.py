@@ -2,6 +2,7 @@
 import sys
 
 import torch
+import torch.distributed as dist
 
 wrong = []
 
@@ -34,7 +35,26 @@ def waits(d):
     return n
 
 
+def counts(d):
+    chosen = torch.tensor([3, 1, 3, 0], device=d)
+    return torch.histc(chosen.int() if d == "cuda" else chosen.float(), 4, 0, 3).long()  # the CPU has none for integers
+
+
+def of_all_ranks(d):
+    x = torch.arange(6, device=d)
+    if d == "cuda":
+        gathered = torch.empty_like(x)
+        dist.all_gather_into_tensor(gathered, x)
+        dist.all_reduce(gathered)
+        return gathered
+    return x
+
+
+dist.init_process_group("nccl", store=dist.HashStore(), rank=0, world_size=1, device_id=torch.device("cuda:0"))
 same("masks", masks)
+same("a mask of numbers", lambda d: int(torch.ones(8, 1024, device=d).bool().all()))
+same("counts of choices", counts)
+same("collectives of one rank", of_all_ranks)
 same("in place", in_place)
 same("nonzero", lambda d: (torch.arange(50, device=d) % 7 == 0).nonzero())
 same("unique", lambda d: torch.unique(torch.tensor([3, 1, 3, 2, 1], device=d), return_counts=True)[1])
@@ -51,5 +71,6 @@ if torch.cuda.memory_stats()["allocation.all.allocated"] - before != 2:
     wrong.append("values have allocated memory of the device")
 unknown = torch.randn(5000, device="cuda") > 0
 unknown.nonzero()
+dist.destroy_process_group()
 print("\n".join(wrong))
 sys.exit(len(wrong) > 0)
