@@ -298,7 +298,10 @@ func (c *whatifCommand) print(env *environment, out io.Writer, answer tell.Answe
 		fmt.Fprintf(out, "\n%s\n", paragraph(strings.Join(append(notes, answer.LimitNote(), answer.ReleaseNote()), " "), width))
 		return
 	}
-	rest := []string{answer.HowSure(), answer.LimitQuestion(), answer.ReleaseNote(), "--why tells the reasons."}
+	if w := answer.Workload; !w.NoEnd && w.Complete() {
+		notes = notes[1:] // that the record is whole is no news
+	}
+	rest := append([]string{answer.HowSure(), answer.LimitQuestion()}, append(notes, answer.ReleaseNote(), "--why tells the reasons.")...)
 	rest = slices.DeleteFunc(rest, func(s string) bool { return s == "" })
 	fmt.Fprintf(out, "\n%s\n", paragraph(strings.Join(rest, " "), width))
 }
