@@ -283,9 +283,8 @@ var deviations = []Deviation{
 	{
 		ID:   "captures/eager-use",
 		From: "2.13",
-		Upstream: "A thread whose current stream is not captured frees memory that a stream uses which another " +
-			"thread captures: the event is recorded in the capture. The next malloc queries it and fails with " +
-			"error 907, and the one after it crashes, since the event is out of its queue.",
+		Upstream: "A thread whose current stream is not captured frees memory that a captured stream uses: the event " +
+			"is recorded in the capture. The next malloc fails with error 907, and the one after it crashes.",
 		Ours:     "The event stays in its queue, and is queried again.",
 		Shown:    []string{"tools/torch.TestRowsOfCaptures"},
 		Findings: []int{37},
@@ -817,8 +816,7 @@ var deviations = []Deviation{
 		ID:   "kept/capture-forgotten-outside",
 		From: "2.13",
 		Upstream: "Memory that was freed in a capture, and is used there by other streams, is given to a request " +
-			"of a thread whose current stream is not captured, while the capture is still under way. " +
-			"Until 2.12 it waits until no capture is under way.",
+			"of a thread whose current stream is not captured, while the capture is under way.",
 		Held:   []string{"alloc/testdata/rule_captures"},
 		Shown:  []string{"tools/torch.TestRowsOfWeaknesses"},
 		Issues: []int{181830},

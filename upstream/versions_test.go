@@ -64,8 +64,7 @@ func versionTables() string {
 		}
 		fmt.Fprintf(&out, "| `%s` | %s |\n", key, span(func(r Release) bool { return slices.Contains(r.Rules.Settings.KeyNames(), key) }))
 	}
-	out.WriteString("\n## Snapshots and statistics\n\nKeys of snapshot files (`entry.KEY` is one of trace entries), and of `memory_stats`,\n" +
-		"by the release that was the first to write them; those of 2.6 are not listed.\n\n| key | where | since |\n|---|---|---|\n")
+	out.WriteString("\n## Snapshots and statistics\n\nKeys of snapshot files (`entry.KEY`: of trace entries) and of `memory_stats` that came behind 2.6.\n\n| key | where | since |\n|---|---|---|\n")
 	for _, r := range Releases() {
 		for _, key := range strings.Fields(r.SnapshotKeys) {
 			fmt.Fprintf(&out, "| `%s` | snapshot | %s |\n", key, r.Name)

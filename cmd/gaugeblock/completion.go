@@ -6,6 +6,9 @@ import (
 	"strings"
 
 	"github.com/alecthomas/kong"
+
+	"gaugeblock/fakegpu/cuda/gpus"
+	"gaugeblock/upstream"
 )
 
 // completionCommand is "gaugeblock completion".
@@ -15,7 +18,7 @@ type completionCommand struct {
 
 // Help is what "gaugeblock completion --help" prints beside the flags.
 func (*completionCommand) Help() string {
-	return `Commands and flags are completed, and elsewhere the names of files. For this shell:
+	return `Commands, flags and some of their values are completed, and elsewhere the names of files. For this shell:
 
     source <(gaugeblock completion bash)        # or zsh
     gaugeblock completion fish | source
@@ -50,6 +53,10 @@ func completeBash(w io.Writer, commands []*kong.Node, zsh bool) error {
 		names = append(names, c.Name)
 		fmt.Fprintf(&cases, "    %s) flags=%q ;;\n", c.Name, strings.Join(longFlags(c), " "))
 	}
+	var values strings.Builder
+	for _, v := range flagValues() {
+		fmt.Fprintf(&values, "    --%s) COMPREPLY=($(compgen -W %q -- \"$word\")); return ;;\n", v.flag, strings.Join(v.values, " "))
+	}
 	begin := ""
 	if zsh {
 		begin = "autoload -U +X bashcompinit && bashcompinit\n"
@@ -59,6 +66,8 @@ func completeBash(w io.Writer, commands []*kong.Node, zsh bool) error {
   case "${COMP_WORDS[1]}" in
 %s  esac
   COMPREPLY=()
+  case "${COMP_WORDS[COMP_CWORD-1]}" in
+%s  esac
   if [ "$COMP_CWORD" -eq 1 ]; then
     COMPREPLY=($(compgen -W "%s $flags" -- "$word"))
   elif [[ "$word" == -* ]]; then
@@ -70,7 +79,7 @@ func completeBash(w io.Writer, commands []*kong.Node, zsh bool) error {
   fi
 }
 complete -o default -F _gaugeblock gaugeblock
-`, begin, cases.String(), strings.Join(names, " "))
+`, begin, cases.String(), values.String(), strings.Join(names, " "))
 	return err
 }
 
@@ -81,13 +90,38 @@ func completeFish(w io.Writer, commands []*kong.Node) error {
 	for _, c := range commands {
 		fmt.Fprintf(&b, "complete -c gaugeblock -n __fish_use_subcommand -f -a %s -d '%s'\n", c.Name, quoted.Replace(c.Help))
 		for _, flag := range flagsOf(c) {
-			fmt.Fprintf(&b, "complete -c gaugeblock -n '__fish_seen_subcommand_from %s' -l %s -d '%s'\n", c.Name, flag.Name, quoted.Replace(flag.Help))
+			words := ""
+			for _, v := range flagValues() {
+				if v.flag == flag.Name {
+					words = fmt.Sprintf(" -x -a '%s'", strings.Join(v.values, " "))
+				}
+			}
+			fmt.Fprintf(&b, "complete -c gaugeblock -n '__fish_seen_subcommand_from %s' -l %s%s -d '%s'\n", c.Name, flag.Name, words, quoted.Replace(flag.Help))
 		}
 	}
 	b.WriteString("complete -c gaugeblock -n '__fish_seen_subcommand_from completion' -f -a 'bash zsh fish'\n")
 	b.WriteString("complete -c gaugeblock -n '__fish_seen_subcommand_from torch' -f -a get\n")
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// flagValues are the values of flags that have few.
+func flagValues() []flagValue {
+	var releases []string
+	for _, r := range upstream.Releases() {
+		releases = append(releases, r.Name)
+	}
+	return []flagValue{
+		{"area", areaNames()},
+		{"pytorch", releases},
+		{"gpu", gpus.Words()},
+		{"level", []string{"safe", "caching", "exact"}},
+	}
+}
+
+type flagValue struct {
+	flag   string
+	values []string
 }
 
 // flagsOf are the flags of a command, or of the one that it is without another word.

@@ -76,10 +76,15 @@ func isText(head []byte) bool {
 func (c *whatifCommand) explainError(env *environment, m *errortext.Message) error {
 	out := &checkedWriter{to: env.stdout}
 	if c.JSON {
-		writeJSON(out, map[string]any{"cause": m.Cause(), "error_text": m, "explanation": m.Explain()})
+		writeJSON(out, map[string]any{"brief": m.Brief(), "cause": m.Cause(), "error_text": m, "explanation": m.Explain()})
 		return out.err
 	}
-	fmt.Fprintln(out, paragraph(m.Explain(), terminalWidth(env.stdout)))
+	env.writeBrief(out, m.Brief())
+	if c.Why {
+		fmt.Fprintf(out, "\n%s\n", paragraph(m.Explain(), terminalWidth(env.stdout)))
+	} else {
+		fmt.Fprintln(out, "\n--why tells the reasons, and where the memory is.")
+	}
 	if m.Others > 0 {
 		fmt.Fprintf(out, "The first of %d in the text is explained.\n", m.Others+1)
 	}

@@ -25,7 +25,7 @@ type examineCommand struct {
 	Devices  int           `name:"devices" default:"3" placeholder:"N" help:"Programs with at most N devices (default: 3)."`
 	Patience time.Duration `name:"patience" default:"10s" placeholder:"T" help:"A call that takes longer hangs (default: 10s)."`
 	Replay   string        `name:"replay" placeholder:"FILE" help:"Perform only the program of a violation, from the trace that was written of it; with the same contract."`
-	Out      string        `name:"out" default:"." placeholder:"DIR" help:"Write the programs of violations to this directory (default: here)."`
+	Out      string        `name:"out" default:"gaugeblock-violations" placeholder:"DIR" help:"Write the programs of violations to this directory (default: gaugeblock-violations, which git ignores)."`
 	JSON     bool          `name:"json" help:"Print nothing but a JSON object."`
 }
 

@@ -21,7 +21,7 @@ import (
 // exploreCommand is "gaugeblock explore".
 type exploreCommand struct {
 	Configs  []string `arg:"" optional:"" name:"config" help:"Configurations by name (default: the small ones in which no violation is expected)."`
-	Workers  int      `name:"workers" placeholder:"N" help:"Explore with N workers (default: as many as there are processors)."`
+	Jobs     int      `name:"jobs" short:"j" aliases:"workers" placeholder:"N" help:"Explore with N workers (default: as many as there are processors)."`
 	Symmetry bool     `name:"symmetry" help:"Count states that differ only in the names of streams as one."`
 	Compact  bool     `name:"compact" help:"Remember fingerprints of states, of 74 bits, instead of the states."`
 	Set      []string `name:"set" sep:"none" placeholder:"NAME=VALUE" help:"Explore other bounds: a constant of the specification with another value, such as Memory=8 or Sizes={1,2}; may be given several times."`
@@ -77,21 +77,21 @@ func (c *exploreCommand) Validate() error {
 	if c.Checkpoint < 0 {
 		return fmt.Errorf("--checkpoint=%v is negative", c.Checkpoint)
 	}
-	return checkWorkers(c.Workers, 0)
+	return checkJobs(c.Jobs, 0)
 }
 
-// mostWorkers is more than any machine has processors.
-const mostWorkers = 4096
+// mostJobs is more than any machine has processors.
+const mostJobs = 4096
 
-// checkWorkers checks the flag --workers.
-func checkWorkers(n, least int) error {
+// checkJobs checks the flag --jobs.
+func checkJobs(n, least int) error {
 	switch {
 	case n < 0:
-		return fmt.Errorf("--workers=%d is negative", n)
+		return fmt.Errorf("--jobs=%d is negative", n)
 	case n < least:
-		return fmt.Errorf("--workers=%d: at least one is needed", n)
-	case n > mostWorkers:
-		return fmt.Errorf("--workers=%d is more than %d", n, mostWorkers)
+		return fmt.Errorf("--jobs=%d: at least one is needed", n)
+	case n > mostJobs:
+		return fmt.Errorf("--jobs=%d is more than %d", n, mostJobs)
 	}
 	return nil
 }
@@ -218,7 +218,7 @@ func (c *exploreCommand) open(configuration tla.Configuration) (*bounded.Check, 
 // counted them.
 func (c *exploreCommand) explore(stderr io.Writer, configuration tla.Configuration, check *bounded.Check, stopped func() bool) (explored, *explore.Violation[*bounded.State], error) {
 	options := check.Options
-	options.Workers, options.Compact, options.Stopped = c.Workers, c.Compact, stopped
+	options.Workers, options.Compact, options.Stopped = c.Jobs, c.Compact, stopped
 	if c.Symmetry {
 		options.Symmetry = check.Module.LeastKey
 	}

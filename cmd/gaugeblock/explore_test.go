@@ -92,7 +92,7 @@ func TestExploreBadFlags(t *testing.T) {
 	}{
 		{[]string{"nothing"}, `no configuration "nothing"`},
 		{[]string{"core_bug_tile"}, `no configuration "core_bug_tile"`}, // TLC's only
-		{[]string{"--workers=-1"}, "--workers=-1 is negative"},
+		{[]string{"--workers=-1"}, "--jobs=-1 is negative"},
 		{[]string{"core_live", "--symmetry"}, "--symmetry does not go with FreedBecomesReusable"},
 		{[]string{"core_live", "--compact"}, "--compact does not go with FreedBecomesReusable"},
 		{[]string{"core_live", "--dir", "somewhere"}, "--dir does not go with FreedBecomesReusable"},

@@ -41,7 +41,7 @@ func TestHostileFlags(t *testing.T) {
 		{[]string{"torch", "--out", "loop"}, "too many levels of symbolic links"},
 		{[]string{"torch", "--out", "/dev/null/x"}, "not a directory"},
 		{[]string{"torch", "--torch", "fifo"}, "there is no libc10_cuda.so in fifo"},
-		{[]string{"torch", "--workers", "2000000000"}, "--workers=2000000000 is more than"},
+		{[]string{"torch", "--workers", "2000000000"}, "--jobs=2000000000 is more than"},
 		{[]string{"soak", "--out", "loop"}, "too many levels of symbolic links"},
 	} {
 		var stdout, stderr bytes.Buffer

@@ -93,8 +93,11 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	env := &environment{stdin: stdin, stdout: &quote.Writer{To: stdout}, stderr: &quote.Writer{To: stderr}, page: stdout}
 	helped := false
 	env.parser = newParser(env, func(int) { helped = true })
-	if len(args) == 0 {
+	switch {
+	case len(args) == 0:
 		args = []string{"--help"}
+	case args[0] == "help": // of a command, or of all
+		args = append(args[1:len(args):len(args)], "--help")
 	}
 	parsed, err := env.parser.Parse(args)
 	if helped {

@@ -25,11 +25,11 @@ import (
 type reportCommand struct {
 	Snapshots []string  `arg:"" name:"snapshot" help:"A file from torch.cuda.memory._dump_snapshot (also gzipped, or as JSON), or - for standard input. Two files are compared. A folder, or more files, are the ranks of a run."`
 	Out       string    `short:"o" name:"out" placeholder:"FILE" help:"Write the page to this file, or - for standard output (default: the name of the snapshot with .html, in the current folder)."`
-	Limit     byteLimit `name:"limit" placeholder:"BYTES" help:"Compare other settings under this limit: bytes, 4420MiB, 40GiB, or none. Without it, the limit that the recorded run reached, if it reached one."`
+	Limit     byteLimit `name:"limit" placeholder:"SIZE" help:"Compare other settings under this limit: bytes, 4420MiB, 40GiB, or none. Without it, the limit that the recorded run reached, if it reached one."`
 	WhatIf    bool      `name:"whatif" default:"true" negatable:"" help:"Compare other settings; --no-whatif leaves them out (default: compare)."`
 	Device    int       `name:"device" default:"-1" placeholder:"N" help:"Show this device only (default: all of them, first the one that ran out of memory, or else has the longest history)."`
 	PyTorch   release   `name:"pytorch" placeholder:"RELEASE" help:"Compare settings by the rules of this release of PyTorch, such as 2.13 (default: what the snapshot tells)."`
-	MaxMemory byteLimit `name:"max-memory" default:"2GiB" placeholder:"BYTES" help:"Stop if the snapshot, or comparing settings, takes more memory than this (default: 2GiB)."`
+	MaxMemory byteLimit `name:"max-memory" default:"2GiB" placeholder:"SIZE" help:"Stop if the snapshot, or comparing settings, takes more memory than this (default: 2GiB)."`
 }
 
 // Help is what "gaugeblock report --help" prints beside the flags.
@@ -263,7 +263,11 @@ func (c *reportCommand) two(env *environment, files []string) (*memoryreport.Pag
 		if err != nil {
 			return nil, err
 		}
-		data, err := memoryreport.Build(file, memoryreport.Options{Title: titles[i], Device: chooseDevice(file, c.Device), Share: len(files)})
+		options := memoryreport.Options{Title: titles[i], Device: chooseDevice(file, c.Device), Share: len(files)}
+		if err := c.addComparison(env, file, &options); err != nil {
+			return nil, err
+		}
+		data, err := memoryreport.Build(file, options)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", quote.Text(name), err)
 		}

@@ -336,3 +336,26 @@ func TestTitanFolder(t *testing.T) {
 		}
 	}
 }
+
+// TestTracesOfReports: rebuilt from public reports. A limit that is one byte short is told in
+// bytes; memory goes back to the driver while another device's work is queued on it.
+func TestTracesOfReports(t *testing.T) {
+	for _, test := range []struct {
+		args   []string
+		status int
+		says   string
+	}{
+		{[]string{"replay", "--pytorch", "2.11", "-vv", "r157256.jsonl"}, 0, "the limit is 1 byte short: 687865855 bytes are allowed, and 687865856 would be reserved"},
+		{[]string{"check", "r196257_ordered.jsonl"}, 1, "memory goes back to the driver, and line 6 may still use it"},
+	} {
+		last := len(test.args) - 1
+		test.args[last] = filepath.Join("../../../shared/reports", test.args[last])
+		if _, err := os.Stat(test.args[last]); err != nil {
+			t.Skip("the trace of a report is not here: it is in the folder shared beside the project")
+		}
+		var out, problem bytes.Buffer
+		if status := run(test.args, nil, &out, &problem); status != test.status || !strings.Contains(out.String(), test.says) {
+			t.Errorf("%q: status %d: %s%s", test.args, status, out.String(), problem.String())
+		}
+	}
+}

@@ -93,7 +93,7 @@ func checkOut(dir string) error {
 func checkPrograms(areas []string, conf *string, release upstream.Release) error {
 	for _, name := range areas {
 		if conformance.Find(name) == nil {
-			return fmt.Errorf("--area=%s: there is no such area", name)
+			return fmt.Errorf("--area=%s: there is no such area; there are %s", name, strings.Join(areaNames(), ", "))
 		}
 	}
 	if conf != nil {
@@ -102,6 +102,14 @@ func checkPrograms(areas []string, conf *string, release upstream.Release) error
 		}
 	}
 	return nil
+}
+
+// areaNames are the names of the areas of random programs.
+func areaNames() (names []string) {
+	for _, a := range conformance.Areas() {
+		names = append(names, a.Name)
+	}
+	return names
 }
 
 // soakSummary is the last line of the output.

@@ -29,7 +29,7 @@ type compareCommand struct {
 	Seed     uint64   `name:"seed" default:"1" placeholder:"S" help:"Begin with the programs of this seed (default: 1)."`
 	Area     []string `name:"area" placeholder:"NAME" help:"Programs of this area only; may be given several times. \"gaugeblock soak --help\" lists them."`
 	Settings *string  `name:"settings" placeholder:"TEXT" help:"Begin every program with these settings (PYTORCH_ALLOC_CONF) instead of those of its area."`
-	Workers  int      `name:"workers" default:"1" placeholder:"N" help:"Processes (default: 1)."`
+	Jobs     int      `name:"jobs" short:"j" aliases:"workers" default:"1" placeholder:"N" help:"Processes (default: 1)."`
 	Keep     int      `name:"keep" default:"1" placeholder:"N" help:"End when N differences have been found that docs/deviations.md does not list (default: 1)."`
 	Out      string   `name:"out" default:"." placeholder:"DIR" help:"Write the programs of such differences to this directory (default: here)."`
 	JSON     bool     `name:"json" help:"Print nothing but a JSON object, with --edges one a configuration."`
@@ -75,7 +75,7 @@ func (c *compareCommand) Validate() error {
 	case c.Keep < 1:
 		return fmt.Errorf("--keep=%d: the first difference is kept in any case", c.Keep)
 	}
-	if err := checkWorkers(c.Workers, 1); err != nil {
+	if err := checkJobs(c.Jobs, 1); err != nil {
 		return err
 	}
 	if err := checkOut(c.Out); err != nil {
@@ -123,7 +123,7 @@ func (c *compareCommand) Run(env *environment) (err error) {
 	bar.counting = "%d of %d operations"
 	report, err := torch.Search{
 		PyTorch: pytorch, Areas: c.Area, Settings: c.Settings, Operations: c.Ops, Seed: c.Seed,
-		Workers: c.Workers, Keep: c.Keep, Directory: c.Out, Progress: bar.set,
+		Workers: c.Jobs, Keep: c.Keep, Directory: c.Out, Progress: bar.set,
 	}.Run()
 	bar.finish()
 	if err != nil {

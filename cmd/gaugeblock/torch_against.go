@@ -13,7 +13,7 @@ import (
 // runAgainst is "gaugeblock torch --against".
 func (c *compareCommand) runAgainst(env *environment, work string) error {
 	run := torch.Against{
-		Areas: c.Area, Settings: c.Settings, Operations: c.Ops, Seed: c.Seed, Workers: c.Workers, Directory: c.Out,
+		Areas: c.Area, Settings: c.Settings, Operations: c.Ops, Seed: c.Seed, Workers: c.Jobs, Directory: c.Out,
 	}
 	for i, where := range c.Builds {
 		var err error

@@ -42,7 +42,7 @@ func (c *compareCommand) runEdges(env *environment, pytorch binary.Options, list
 		}
 		bar := newProgress(env.stderr, edges, c.JSON)
 		bar.counting = configuration.Name + ": %d of %d edges"
-		report, err := torch.EdgeRun{PyTorch: pytorch, Workers: c.Workers, Progress: bar.set, Stopped: stopped}.Run(configuration)
+		report, err := torch.EdgeRun{PyTorch: pytorch, Workers: c.Jobs, Progress: bar.set, Stopped: stopped}.Run(configuration)
 		bar.finish()
 		if err != nil {
 			return fmt.Errorf("%s: %w", configuration.Name, err)

@@ -8,6 +8,7 @@ import (
 	"math"
 	"os"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -16,6 +17,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 	"golang.org/x/term"
 
+	"gaugeblock/internal/brief"
 	"gaugeblock/internal/memlimit"
 	"gaugeblock/internal/quote"
 	"gaugeblock/snapshot"
@@ -36,20 +38,21 @@ type whatifCommand struct {
 	Memory    byteLimit `name:"device-memory" placeholder:"SIZE" help:"Compare on a device that has so much memory for the program."`
 	Search    bool      `name:"search" help:"Find the smallest limit without out of memory, for each of the settings."`
 	All       bool      `name:"all" help:"Show all settings that were compared. Otherwise the table has at most six rows."`
+	Why       bool      `name:"why" help:"Tell the reasons: what happened, why, what to do and how sure that is, in full sentences."`
 	JSON      bool      `name:"json" help:"Print the result as one JSON object, and nothing else."`
 	Device    int       `name:"device" default:"-1" placeholder:"N" help:"Use the history of this device (default: the one that ran out of memory, or else the one with the longest history)."`
 	PyTorch   release   `name:"pytorch" placeholder:"RELEASE" help:"Follow this release of PyTorch, such as 2.13 (default: what the record tells)."`
 	Jobs      int       `short:"j" placeholder:"N" help:"Make N runs at a time (default: as many as there are processors)."`
-	MaxMemory byteLimit `name:"max-memory" default:"2GiB" placeholder:"BYTES" help:"Stop if the file, or comparing settings, takes more memory than this (default: 2GiB)."`
+	MaxMemory byteLimit `name:"max-memory" default:"2GiB" placeholder:"SIZE" help:"Stop if the file, or comparing settings, takes more memory than this (default: 2GiB)."`
 }
 
 // Help is what "gaugeblock whatif --help" prints beside the flags.
 func (*whatifCommand) Help() string {
 	return `The requests of the program are read from the history of the snapshot, or from a trace
 that "gaugeblock record" made. They are repeated on a fake GPU under other settings.
-The first lines say what happened, why, and what to do. The table has the best settings
-first; "now" marks the present ones, and ">" those to change to. A statistic with ~ before
-it is not exact, and the last lines say why. docs/whatif.md explains it.
+Three lines say what happened, why, and what to try; --why tells the reasons. The table has
+the best settings first; "now" marks the present ones, and ">" those to change to. A statistic with ~ before
+it is not exact. docs/whatif.md explains it.
 
 If there is only the error message, or a log with it inside, give that: what it says is
 explained, and what follows from it.
@@ -156,7 +159,7 @@ func (c *whatifCommand) Run(env *environment) error {
 		writeJSON(out, tell.Answer{Comparison: comparison})
 		return out.err
 	}
-	c.print(out, tell.Answer{Comparison: comparison}, notes, terminalWidth(env.stdout))
+	c.print(env, out, tell.Answer{Comparison: comparison}, notes)
 	return out.err
 }
 
@@ -275,20 +278,39 @@ func (c *whatifCommand) fromTrace() (*history.Workload, []string, error) {
 	return workload, []string{tell.Summary(workload)}, nil
 }
 
-// print writes the verdict, the table, and the rest.
-func (c *whatifCommand) print(out io.Writer, answer tell.Answer, notes []string, width int) {
-	fmt.Fprintln(out, paragraph(answer.Verdict(), width))
-	if export := answer.Export(); export != "" {
+// print writes the three lines, the table, and the rest.
+func (c *whatifCommand) print(env *environment, out io.Writer, answer tell.Answer, notes []string) {
+	width := terminalWidth(env.stdout)
+	lines := answer.Brief()
+	env.writeBrief(out, lines)
+	if export := answer.Export(); export != "" && export != lines.Try {
 		fmt.Fprintf(out, "\n    %s\n", export)
 	}
 	fmt.Fprintf(out, "\n%s\n", answer.Table(tell.TableOptions{All: c.All, Width: width}))
 	if hidden := len(answer.Predictions) - len(answer.Shown(c.All)); hidden > 0 {
 		fmt.Fprintf(out, "%s compared; --all shows them.\n", english.Plural(hidden, "more setting was", "more settings were"))
 	}
-	if details := answer.Details(); details != "" {
-		fmt.Fprintf(out, "\n%s\n", paragraph(details, width))
+	if c.Why {
+		fmt.Fprintf(out, "\n%s\n", paragraph(answer.Verdict(), width))
+		if details := answer.Details(); details != "" {
+			fmt.Fprintf(out, "\n%s\n", paragraph(details, width))
+		}
+		fmt.Fprintf(out, "\n%s\n", paragraph(strings.Join(append(notes, answer.LimitNote(), answer.ReleaseNote()), " "), width))
+		return
 	}
-	fmt.Fprintf(out, "\n%s\n", paragraph(strings.Join(append(notes, answer.LimitNote(), answer.ReleaseNote()), " "), width))
+	rest := []string{answer.HowSure(), answer.LimitQuestion(), answer.ReleaseNote(), "--why tells the reasons."}
+	rest = slices.DeleteFunc(rest, func(s string) bool { return s == "" })
+	fmt.Fprintf(out, "\n%s\n", paragraph(strings.Join(rest, " "), width))
+}
+
+// writeBrief writes three lines, bold where the output is a terminal with colour.
+func (e *environment) writeBrief(out io.Writer, lines brief.Lines) {
+	if !isTerminal(e.stdout) {
+		lines.Write(out, nil)
+		return
+	}
+	lines.Happened, lines.Cause, lines.Try = quote.Text(lines.Happened), quote.Text(lines.Cause), quote.Text(lines.Try)
+	lines.Write(unquoted(e.stdout), func(line string) string { return text.Bold.Sprint(line) }) // the library knows NO_COLOR
 }
 
 // terminalWidth is the width of a terminal in columns, 0 if the output is not one. The

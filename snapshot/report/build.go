@@ -27,7 +27,7 @@ type Options struct {
 // limits bound what a report shows, so that a page is small for every snapshot and every
 // number of reports.
 type limits struct {
-	buckets, series, callSites, segments, blocks, mergeShare, ooms, annotations int
+	buckets, series, callSites, segments, blocks, mergeShare, ooms, annotations, allocations int
 }
 
 // limitsFor are the limits of a report that shares the page.
@@ -35,7 +35,7 @@ func limitsFor(reports int) limits {
 	n := max(1, reports)
 	return limits{
 		buckets: max(200, maxBuckets/n), series: max(8, maxSeries/n), callSites: max(12, maxCallSites/n),
-		segments: maxSegments / n, blocks: maxBlocks / n, mergeShare: mergeShare / n, ooms: max(4, maxOOMs/n), annotations: max(8, maxAnnotations/n),
+		segments: maxSegments / n, blocks: maxBlocks / n, mergeShare: mergeShare / n, ooms: max(4, maxOOMs/n), annotations: max(8, maxAnnotations/n), allocations: maxAllocations / n,
 	}
 }
 
@@ -96,11 +96,12 @@ func Build(f *snapshot.File, o Options) (*Data, error) {
 	b.timeline()
 	b.moments()
 	b.writeSites()
+	b.data.Allocations = b.allocations(b.data.Timeline.EntriesPerBucket)
 	b.data.totals = b.sites.list
 	if len(b.trace) == 0 && len(b.data.moment("end").Segments) == 0 {
 		return nil, errors.New("the snapshot has nothing of this device: no memory is reserved, and there is no history")
 	}
-	b.data.WhatIf, b.data.Verdict = whatIf(o.Comparison), verdict(o.Comparison)
+	b.data.WhatIf, b.data.Brief, b.data.Verdict = whatIf(o.Comparison), briefOf(o.Comparison), verdict(o.Comparison)
 	for _, note := range o.Notes {
 		b.data.Notes = append(b.data.Notes, shortenEnd(note, maxNote))
 	}

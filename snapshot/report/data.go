@@ -1,5 +1,7 @@
 package report
 
+import "gaugeblock/internal/brief"
+
 // Page is everything that a page shows: a report of each device of a snapshot, of each of
 // two snapshots, or of ranks of a run.
 type Page struct {
@@ -17,9 +19,11 @@ type Page struct {
 type Data struct {
 	Title       string        `json:"title"` // in the list of reports
 	Device      int           `json:"device"`
-	Verdict     string        `json:"verdict"` // what happened, and what to do; "" without a prediction
+	Brief       *brief.Lines  `json:"brief"`   // what happened, the cause, what to try; nil without a prediction
+	Verdict     string        `json:"verdict"` // the same with the reasons; "" without a prediction
 	Summary     Summary       `json:"summary"`
 	Timeline    Timeline      `json:"timeline"`
+	Allocations Allocations   `json:"allocations"`
 	Sites       []Site        `json:"sites"` // who holds the memory, the most held at one time first
 	MoreSites   int           `json:"moreSites"`
 	Categories  []Category    `json:"categories"` // none if no call stacks were recorded

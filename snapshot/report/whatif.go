@@ -3,11 +3,21 @@ package report
 import (
 	"slices"
 
+	"gaugeblock/internal/brief"
 	"gaugeblock/snapshot/compare"
 	"gaugeblock/snapshot/tell"
 )
 
 // Everything of a comparison that the page shows is read here.
+
+// briefOf is what happened, the cause and what to try.
+func briefOf(c *compare.Comparison) *brief.Lines {
+	if c == nil {
+		return nil
+	}
+	l := tell.Answer{Comparison: c}.Brief()
+	return &l
+}
 
 // verdict is what happened, why, what to do, and how sure that is, in one paragraph.
 func verdict(c *compare.Comparison) string {

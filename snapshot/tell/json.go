@@ -3,6 +3,7 @@ package tell
 import (
 	"encoding/json"
 
+	"gaugeblock/internal/brief"
 	"gaugeblock/snapshot/compare"
 	"gaugeblock/snapshot/history"
 )
@@ -85,6 +86,7 @@ type jsonAdvice struct {
 }
 
 type jsonAnswer struct {
+	Brief     *brief.Lines     `json:"brief"` // what happened, the cause, what to try; null for a device without requests
 	Cause     compare.Cause    `json:"cause"`
 	Limit     jsonLimit        `json:"limit"`
 	Failing   *jsonRequest     `json:"failing_request"`
@@ -107,7 +109,8 @@ func certainty(s compare.Sureness) string {
 
 // MarshalJSON writes a comparison as one object; docs/whatif.md has the keys.
 func (c Answer) MarshalJSON() ([]byte, error) {
-	v := jsonAnswer{Cause: c.Cause(), Limit: c.jsonLimit(), Release: c.Workload.Release.Name, Device: int(c.Workload.Device), Certainty: certainty(c.Sureness()), Sureness: c.Sureness(), NoEnd: c.Workload.NoEnd, Rows: []any{}}
+	lines := c.Brief()
+	v := jsonAnswer{Brief: &lines, Cause: c.Cause(), Limit: c.jsonLimit(), Release: c.Workload.Release.Name, Device: int(c.Workload.Device), Certainty: certainty(c.Sureness()), Sureness: c.Sureness(), NoEnd: c.Workload.NoEnd, Rows: []any{}}
 	for _, p := range c.Ranked() {
 		if p.Asked {
 			v.Rows = append(v.Rows, c.row(p))

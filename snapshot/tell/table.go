@@ -92,7 +92,7 @@ func (c Answer) columns() []column {
 		{"device allocs+frees", 2, func(p *compare.Prediction) string {
 			return mark(p) + strconv.FormatInt(p.Figures().DeviceAllocs+p.Figures().DeviceFrees, 10)
 		}},
-		{"out of memory", 8, OOMInWords},
+		{"out of memory", 9, OOMInWords},
 	}
 	if c.LimitSearch {
 		columns = append(columns, column{"smallest limit", 7, smallestLimitInTable})
@@ -104,21 +104,25 @@ func (c Answer) columns() []column {
 // are not exact are marked with "~", and peak reserved is then a range.
 func (c Answer) Table(o TableOptions) string {
 	columns := c.columns()
+	settings := max(32, o.Width/3) // columns
 	for least := 0; ; least++ {
 		var kept []column
 		for _, k := range columns {
-			if k.important > least {
+			if k.important > min(least, 8) {
 				kept = append(kept, k)
 			}
 		}
-		rendered := c.render(kept, o)
-		if o.Width <= 0 || text.LongestLineLen(rendered) <= o.Width || least == 8 {
+		if least > 8 { // the columns that are left are narrower
+			settings -= 8
+		}
+		rendered := c.render(kept, o, settings)
+		if o.Width <= 0 || text.LongestLineLen(rendered) <= o.Width || settings <= 8 {
 			return rendered
 		}
 	}
 }
 
-func (c Answer) render(columns []column, o TableOptions) string {
+func (c Answer) render(columns []column, o TableOptions, settings int) string {
 	t := table.NewWriter()
 	t.SetStyle(table.StyleLight)
 	t.Style().Format.Header = text.FormatDefault
@@ -133,7 +137,7 @@ func (c Answer) render(columns []column, o TableOptions) string {
 		}
 	}
 	if o.Width > 0 { // long settings are broken, at a comma if there is one
-		configs = append(configs, table.ColumnConfig{Number: 2, WidthMax: max(24, o.Width/3), WidthMaxEnforcer: breakAtCommas})
+		configs = append(configs, table.ColumnConfig{Number: 2, WidthMax: settings, WidthMaxEnforcer: breakAtCommas})
 	}
 	t.AppendHeader(header)
 	t.SetColumnConfigs(configs)
@@ -148,7 +152,11 @@ func (c Answer) render(columns []column, o TableOptions) string {
 		}
 		t.AppendRow(row)
 	}
-	return t.Render()
+	var lines []string
+	for line := range strings.Lines(t.Render()) {
+		lines = append(lines, strings.TrimRight(line, " \n"))
+	}
+	return strings.Join(lines, "\n")
 }
 
 func nameInTable(p *compare.Prediction) string {
@@ -174,7 +182,7 @@ func reservedInWords(p *compare.Prediction) string {
 	if f.Open {
 		return spec.FormatSize(f.Reserved.Low) + " or more"
 	}
-	return rangeInWords(f.Reserved)
+	return joinedRange(f.Reserved.Low, f.Reserved.High)
 }
 
 func smallestLimitInTable(p *compare.Prediction) string {
@@ -224,7 +232,8 @@ func Summary(w *history.Workload) string {
 		spec.FormatSize(reserved), spec.FormatSize(w.AllocatedAtStart()))
 }
 
-// breakAtCommas breaks settings into lines of bounded width, behind commas.
+// breakAtCommas breaks settings into lines of bounded width, behind commas, and a longer one
+// anywhere.
 func breakAtCommas(settings string, columns int) string {
 	var lines []string
 	line := ""
@@ -235,7 +244,11 @@ func breakAtCommas(settings string, columns int) string {
 		}
 		line += part
 	}
-	return strings.Join(append(lines, line), "\n")
+	lines = append(lines, line)
+	for i, line := range lines {
+		lines[i] = text.WrapHard(line, columns)
+	}
+	return strings.Join(lines, "\n")
 }
 
 // NameOf is a name for settings: "default" for the empty string.

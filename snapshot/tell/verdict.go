@@ -339,6 +339,9 @@ func (c Answer) LimitExample() string {
 	return strings.ReplaceAll(spec.FormatSize(low+(high-low)/2), " ", "")
 }
 
+// HowSure is how sure the verdict is, in a sentence.
+func (c Answer) HowSure() string { return strings.ReplaceAll(c.sureness(), "(see below)", "(--why)") }
+
 // sureness says in a few words how sure the verdict is.
 func (c Answer) sureness() string {
 	p := c.Advised()

@@ -185,6 +185,16 @@
   };
   const othersColor = () => (dark() ? "#5a6473" : "#aab2bf");
 
+  // The three lines of a report. What to try is on a line of its own below, if it is a command of
+  // the report that is shown.
+  const briefOf = (data, shown) => {
+    const b = data.brief, label = (name) => element("span", { class: "label" }, name + ": ");
+    if (!b) return [];
+    const command = data.whatif && data.whatif.export && b.try.startsWith("export ");
+    return [element("p", {}, b.happened), b.cause && element("p", {}, label("Cause"), b.cause),
+      b.try && element("p", {}, label("Try"), command && shown ? "these settings" : command ? element("code", {}, b.try) : element("b", {}, b.try))].filter(Boolean);
+  };
+
   // ---- one report
 
   const render = (data) => {
@@ -201,7 +211,9 @@
     // ---- verdict and statistics
 
     const drawVerdict = () => {
+      byId("brief").append(...briefOf(data, true));
       byId("verdict").textContent = data.verdict;
+      byId("reasons").hidden = !data.verdict;
       if (!data.verdict) byId("verdict-title").textContent = page.reports.length > 1 ? data.title : "Statistics";
       if (data.whatif && data.whatif.export) {
         const text = data.whatif.export;
@@ -492,6 +504,134 @@
       onColors(showLegend);
     };
 
+    // ---- single allocations
+
+    // Each is a polygon: as high as its bytes, and lower whenever one below it is freed.
+    const drawAllocations = () => {
+      const { list, others, rest } = data.allocations, box = byId("allocations"), entries = summary.entries;
+      if (!list.length || !entries) { byId("allocations-section").hidden = true; return; }
+      const [BEGIN, END, SIZE, STACK] = [0, 1, 2, 3];
+      // The corners of each: from entry x on it is at y, in bytes above the rest.
+      const shapes = list.map((a, i) => ({ a, i, xs: [], ys: [] }));
+      const ends = shapes.map((s) => s).sort((s, o) => s.a[END] - o.a[END]);
+      let live = [], height = 0, next = 0, top = 1;
+      const end = (s) => {
+        const k = live.indexOf(s);
+        live.splice(k, 1);
+        height -= s.a[SIZE];
+        for (let j = k; j < live.length; j++) {
+          const o = live[j];
+          o.y -= s.a[SIZE];
+          if (o.xs[o.xs.length - 1] === s.a[END]) o.ys[o.ys.length - 1] = o.y; else { o.xs.push(s.a[END]); o.ys.push(o.y); }
+        }
+      };
+      for (const s of shapes) {
+        while (next < ends.length && ends[next].a[END] <= s.a[BEGIN]) end(ends[next++]);
+        s.y = height; s.xs.push(s.a[BEGIN]); s.ys.push(height);
+        live.push(s); height += s.a[SIZE]; top = Math.max(top, height);
+      }
+      while (next < ends.length && ends[next].a[END] < entries) end(ends[next++]);
+      const most = rest.reduce((m, b) => Math.max(m, b), 0), whole = (top + most) * 1.03;
+      const left = 72, right = 10, upper = 8, lower = 24;
+      let from = 0, to = entries, cursor = 0, picked = null, dragged = null;
+      const place = (view, x) => left + ((x - from) / (to - from)) * (view.width - left - right);
+      const level = (view, bytes) => upper + (1 - bytes / whole) * (view.height - upper - lower);
+      const below = (x) => rest[Math.min(rest.length - 1, Math.max(0, Math.floor(x / t.entriesPerBucket)))] || 0;
+      const colorOf = (s) => seriesColor((s.a[STACK] >= 0 ? stacks.own[s.a[STACK]] : Math.round(Math.log2(s.a[SIZE] + 1))) + 1);
+      const trace = (view, s) => {
+        const g = view.context, stop = place(view, Math.min(s.a[END], to));
+        g.beginPath();
+        const corner = (i, above) => {
+          const y = level(view, most + s.ys[i] + above), x = place(view, Math.max(s.xs[i], from));
+          const x2 = i + 1 < s.xs.length ? place(view, Math.max(s.xs[i + 1], from)) : stop;
+          return above ? [[x, y], [x2, y]] : [[x2, y], [x, y]];
+        };
+        for (let i = 0; i < s.xs.length; i++) for (const [x, y] of corner(i, s.a[SIZE])) g.lineTo(x, y);
+        for (let i = s.xs.length - 1; i >= 0; i--) for (const [x, y] of corner(i, 0)) g.lineTo(x, y);
+        g.closePath();
+      };
+      const whenDrawn = document.createElement("canvas"); // so that pointing at one draws only that one
+      const paint = (view) => {
+        const g = view.context, canvas = g.canvas;
+        g.clearRect(0, 0, view.width, view.height);
+        g.save();
+        g.beginPath(); g.rect(left, 0, view.width - left - right, view.height - lower); g.clip();
+        g.fillStyle = othersColor();
+        for (let i = 0; i < rest.length; i++) {
+          const x = place(view, i * t.entriesPerBucket), x2 = place(view, (i + 1) * t.entriesPerBucket);
+          if (x2 >= left && x <= view.width) g.fillRect(x, level(view, most), x2 - x + 0.5, level(view, 0) - level(view, rest[i]));
+        }
+        for (const s of shapes) {
+          if (s.a[END] < from || s.a[BEGIN] > to) continue;
+          trace(view, s);
+          g.fillStyle = colorOf(s); g.fill();
+        }
+        g.restore();
+        g.font = "12px " + view.font; g.fillStyle = view.color("--soft"); g.textAlign = "right"; g.textBaseline = "middle";
+        for (let k = 0; k <= 4; k++) g.fillText(size((whole * k) / 4), left - 8, Math.max(8, level(view, (whole * k) / 4)));
+        g.textAlign = "left"; g.textBaseline = "alphabetic"; g.fillText("entry " + count(Math.round(from)), left, view.height - 6);
+        g.textAlign = "right"; g.fillText(count(Math.round(to)), view.width - right, view.height - 6);
+        whenDrawn.width = canvas.width; whenDrawn.height = canvas.height;
+        whenDrawn.getContext("2d").drawImage(canvas, 0, 0);
+        paintOver(view);
+      };
+      // The one that is picked, and what is dragged.
+      const paintOver = (view) => {
+        const g = view.context;
+        if (!whenDrawn.width) return;
+        g.save(); g.setTransform(1, 0, 0, 1, 0, 0); g.clearRect(0, 0, g.canvas.width, g.canvas.height); g.drawImage(whenDrawn, 0, 0); g.restore();
+        g.save();
+        g.beginPath(); g.rect(left, 0, view.width - left - right, view.height - lower); g.clip();
+        if (picked) { trace(view, picked); g.strokeStyle = view.color("--select"); g.lineWidth = 2; g.stroke(); }
+        if (dragged && dragged.to !== undefined) { g.fillStyle = view.color("--accent"); g.globalAlpha = 0.2; g.fillRect(Math.min(dragged.x, dragged.to), 0, Math.abs(dragged.to - dragged.x), view.height); }
+        g.restore();
+      };
+      const view = canvasOf(box, { height: (width) => Math.max(260, Math.min(460, width * 0.45)), paint });
+      const yAt = (s, x) => { let k = 0; while (k + 1 < s.xs.length && s.xs[k + 1] <= x) k++; return s.ys[k]; };
+      const lines = (s) => [size(s.a[SIZE]) + " (" + count(s.a[SIZE]) + " bytes)", s.a[STACK] >= 0 && ownFrame(stacks, s.a[STACK]),
+        (s.a[BEGIN] < 0 ? "allocated before the history" : "allocated at entry " + count(s.a[BEGIN])) + (s.a[END] < entries ? ", freed at entry " + count(s.a[END]) : ", not freed")].filter(Boolean);
+      const show = (s) => {
+        const out = byId("allocation");
+        out.hidden = false;
+        out.replaceChildren(element("b", {}, lines(s).join("; ")), stackList(stacks, s.a[STACK]));
+      };
+      const pick = (i, keyboard) => {
+        cursor = i; picked = shapes[i];
+        const text = lines(picked), x = Math.max(picked.a[BEGIN], from);
+        describeSlider(box, i, shapes.length - 1, text.join("; "));
+        showTip(box, keyboard ? place(view, x) : pointer.x, keyboard ? level(view, most + yAt(picked, x)) : pointer.y, text);
+        if (keyboard) show(picked);
+        paintOver(view);
+      };
+      const pointer = { x: 0, y: 0 };
+      const entryAt = (x) => from + ((x - left) / (view.width - left - right)) * (to - from);
+      const hit = () => {
+        const x = entryAt(pointer.x), bytes = whole * (1 - (pointer.y - upper) / (view.height - upper - lower)) - most;
+        return shapes.find((s) => s.a[BEGIN] <= x && x < s.a[END] && yAt(s, x) <= bytes && bytes < yAt(s, x) + s.a[SIZE]);
+      };
+      const zoomTo = (a, b) => { from = Math.max(0, Math.min(a, b)); to = Math.min(entries, Math.max(a, b, from + 10)); view.redraw(); };
+      const at = (event) => { const bounds = box.getBoundingClientRect(); pointer.x = event.clientX - bounds.left; pointer.y = event.clientY - bounds.top; };
+      box.addEventListener("pointerdown", (event) => { at(event); dragged = { x: pointer.x }; });
+      box.addEventListener("pointermove", (event) => {
+        at(event);
+        if (dragged && event.buttons) { dragged.to = pointer.x; paintOver(view); return; }
+        const s = hit();
+        if (s) pick(s.i, false); else { hideTip(box); }
+      });
+      addEventListener("pointerup", () => {
+        if (!dragged) return;
+        const d = dragged; dragged = null;
+        if (d.to !== undefined && Math.abs(d.to - d.x) > 6) zoomTo(entryAt(d.x), entryAt(d.to)); else if (picked && hit() === picked) show(picked);
+      });
+      const button = (label, action) => element("button", { type: "button", on: { click: action } }, label);
+      const by = (factor) => { const middle = (from + to) / 2, half = ((to - from) / 2) * factor; zoomTo(middle - half, middle + half); };
+      byId("allocations-zoom").append(button("Zoom in", () => by(0.5)), button("Zoom out", () => by(2)), button("All", () => zoomTo(0, entries)));
+      slider(box, () => shapes.length - 1, () => cursor, pick, { "+": () => { by(0.5); return cursor; }, "-": () => { by(2); return cursor; }, 0: () => { zoomTo(0, entries); return cursor; } });
+      byId("allocations-help").textContent = "Each allocation is as high as its bytes, from where it is allocated to where it is freed. Point at one for its size and line; click, or use the arrow keys, for its call stack. Drag to zoom." +
+        (others ? " The " + count(others) + " that hold least are one area at the bottom." : "");
+      describeSlider(box, 0, shapes.length - 1, lines(shapes[0]).join("; "));
+    };
+
     // ---- who holds the memory
 
     const drawHolders = () => {
@@ -702,6 +842,26 @@
       show();
     };
 
+    // ---- pools
+
+    const drawPools = () => {
+      const show = () => {
+        const pools = new Map();
+        for (const s of moment.segments) {
+          const key = JSON.stringify([s.pool, s.stream, s.large]);
+          const p = pools.get(key) || { s, segments: 0, size: 0, allocated: 0, pending: 0, largest: 0 };
+          p.segments++; p.size += s.size; p.allocated += s.allocated; p.pending += s.pendingFree; p.largest = Math.max(p.largest, s.largestFreeBlock);
+          pools.set(key, p);
+        }
+        const list = [...pools.values()].sort((a, b) => b.size - a.size), most = list.length ? list[0].size : 1;
+        byId("pools").replaceChildren(longTable("Pools", [["Pool", "code"], ["Stream"], ["Segments", "number"], ["Reserved", "word"], ["Allocated", "number"], ["Free", "number"], ["Largest free block", "number"]],
+          list.map((p) => [(p.s.pool || "default") + (p.s.large ? ", large" : ", small"), p.s.stream || "default", count(p.segments), [size(p.size), meter([p.allocated / most, "var(--allocated)"], [p.pending / most, "var(--pending)"], [(p.size - p.allocated - p.pending) / most, "var(--reserved)"])],
+            size(p.allocated), size(p.size - p.allocated - p.pending), size(p.largest)]), 12));
+      };
+      momentListeners.push(show);
+      show();
+    };
+
     // ---- segments
 
     const drawSegments = () => {
@@ -801,6 +961,26 @@
         element("p", { class: "help" }, "Totals are those of the history" + (summary.complete ? "." : ", whose beginning is missing.")));
     };
 
+    // ---- files
+
+    // A cell that begins as a formula does is no formula for a program of tables.
+    const cell = (value) => {
+      const text = String(value), plain = /^[=+\-@\t\r]/.test(text) ? "'" + text : text;
+      return /[",\n]/.test(plain) ? '"' + plain.replace(/"/g, '""') + '"' : plain;
+    };
+    const csv = () => [["call site", "category", "allocations", "peak bytes", "peak blocks", "out of memory bytes", "end bytes", "end blocks", "most bytes"],
+      ...data.sites.map((s) => [siteName(stacks, s), categories.length ? categories[s.category].name : "", s.allocations, ...s.peak, s.oom[0], ...s.end, s.max])].map((row) => row.map(cell).join(",")).join("\n") + "\n";
+    const save = (name, type, text) => {
+      const link = element("a", { href: URL.createObjectURL(new Blob([text()], { type })), download: name });
+      link.click();
+      setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+    };
+    const drawSave = () => {
+      const name = page.source.replace(/[^\w.-]+/g, "_").slice(0, 80) + (page.reports.length > 1 ? "." + page.reports.indexOf(data) : "");
+      const button = (label, action) => element("button", { type: "button", on: { click: action } }, label);
+      byId("save").append(button("Save call sites (CSV)", () => save(name + ".csv", "text/csv", csv)), button("Save this report (JSON)", () => save(name + ".json", "application/json", () => JSON.stringify(data))));
+    };
+
     colorListeners = [];
     drawVerdict();
     if (page.reports.length > 1 && !page.compared && !page.ranks) {
@@ -809,11 +989,14 @@
       byId("verdict-section").after(devices);
     }
     drawTimeline();
+    drawAllocations();
     drawHolders();
     drawAnnotations();
     drawWhatIf();
     drawMap();
+    drawPools();
     drawSegments();
+    drawSave();
     drawSizes();
     drawOOMs();
     drawSummary();
@@ -885,7 +1068,7 @@
       ["Segments freed", (d) => d.summary.reservedFreed, size],
     ];
     box.append(element("h2", {}, "What changed"), element("p", { class: "advice" }, c.verdict),
-      element("div", { class: "pair" }, element("h3", {}, "A: " + c.a), small(a, top), element("h3", {}, "B: " + c.b), small(b, top)),
+      element("div", { class: "pair" }, ...[["A: " + c.a, a], ["B: " + c.b, b]].flatMap(([name, d]) => [element("h3", {}, name), element("div", { class: "brief" }, ...briefOf(d)), small(d, top)])),
       table("Statistics", [["Statistic"], ["A", "number"], ["B", "number"], ["Change", "word"]], numbers.map(([name, f, show]) => [
         name, show(f(a)), show(f(b)), show === size ? changeCell(f(b) - f(a), f(a), 0, !oneFailed) : element("span", { class: name !== "Out of memory" || f(a) === f(b) ? "soft" : f(b) < f(a) ? "good" : "bad" }, (f(b) > f(a) ? "+" : f(b) < f(a) ? "\u2212" : "") + count(Math.abs(f(b) - f(a))))])),
       element("h3", {}, "By call site"), ...comparedTable(c, "A", "B", { judged: !oneFailed }));

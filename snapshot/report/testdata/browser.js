@@ -22,6 +22,13 @@ const use = () => {
   check(page.querySelectorAll("#report section").length >= 5, "sections are missing");
   for (const id of ["timeline", "map"]) check(page.getElementById(id).querySelector("canvas").height > 50, id + " is not drawn");
   check(page.querySelectorAll("#holders tbody tr").length > 0, "nobody holds memory");
+  const single = page.getElementById("allocations");
+  if (!page.getElementById("allocations-section").hidden) {
+    check(single.querySelector("canvas").height > 50, "the single allocations are not drawn");
+    single.dispatchEvent(new view.KeyboardEvent("keydown", { key: "End", bubbles: true }));
+    check(/bytes\)/.test(single.getAttribute("aria-valuetext")) && !page.getElementById("allocation").hidden, "the last allocation is not told: " + single.getAttribute("aria-valuetext"));
+    page.querySelector("#allocations-zoom button").click();
+  }
   look("at first");
   if (page.querySelector("#export .export code")) {
     const best = page.querySelectorAll("#whatif tr.best");

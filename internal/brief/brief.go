@@ -1,0 +1,61 @@
+// Package brief is an answer in three lines: what happened, the cause, what to try.
+package brief
+
+import (
+	"fmt"
+	"io"
+	"unicode/utf8"
+)
+
+// Columns is how long a line is at most.
+const Columns = 100
+
+// Lines are the three lines. One that is empty is left out.
+type Lines struct {
+	Happened string `json:"happened"`
+	Cause    string `json:"cause"`
+	Try      string `json:"try"`
+}
+
+// The labels of the second and the third line.
+const (
+	causeLabel = "Cause: "
+	tryLabel   = "Try:   "
+)
+
+// Fit shortens the lines, with their labels, to Columns.
+func (l Lines) Fit() Lines {
+	return Lines{shorten(l.Happened, Columns), shorten(l.Cause, Columns-len(causeLabel)), shorten(l.Try, Columns-len(tryLabel))}
+}
+
+// Fits reports whether a text can be the third line.
+func Fits(try string) bool { return utf8.RuneCountInString(try) <= Columns-len(tryLabel) }
+
+// Write writes the lines. The first one, and what to try, are emphasized.
+func (l Lines) Write(w io.Writer, emphasize func(string) string) error {
+	l = l.Fit()
+	text := ""
+	for _, line := range []struct{ label, text string }{{"", emphasized(l.Happened, emphasize)}, {causeLabel, l.Cause}, {tryLabel, emphasized(l.Try, emphasize)}} {
+		if line.text != "" {
+			text += line.label + line.text + "\n"
+		}
+	}
+	_, err := fmt.Fprint(w, text)
+	return err
+}
+
+func emphasized(text string, emphasize func(string) string) string {
+	if text == "" || emphasize == nil {
+		return text
+	}
+	return emphasize(text)
+}
+
+// shorten leaves out what does not fit from the end.
+func shorten(text string, most int) string {
+	if utf8.RuneCountInString(text) <= most {
+		return text
+	}
+	runes := []rune(text)
+	return string(runes[:most-3]) + "..."
+}

@@ -1,0 +1,50 @@
+package report
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestOutputs: links are followed, whether their targets are absolute or not, and what exists and
+// is no file is written into.
+func TestOutputs(t *testing.T) {
+	folder := t.TempDir()
+	page := filepath.Join(folder, "page.html")
+	for link, to := range map[string]string{"relative": "page.html", "absolute": page} {
+		link = filepath.Join(folder, link)
+		if err := os.Symlink(to, link); err != nil {
+			t.Fatal(err)
+		}
+		o, err := OpenOutput(link)
+		if err != nil || o.target != page || o.Exists() || o.IsReport() {
+			t.Fatalf("%s: %+v, %v", link, o, err)
+		}
+		if err := o.Write(&Page{}); err != nil {
+			t.Fatal(err)
+		}
+		again, err := OpenOutput(link)
+		if err != nil || !again.Exists() || !again.IsReport() {
+			t.Errorf("%s: exists %v, is a report %v: %v", link, again.Exists(), again.IsReport(), err)
+		}
+		if err := os.Remove(page); err != nil {
+			t.Fatal(err)
+		}
+	}
+	o, err := OpenOutput(os.DevNull)
+	if err != nil || o.Exists() {
+		t.Fatalf("%+v, %v", o, err)
+	}
+	if err := o.Write(&Page{}); err != nil {
+		t.Error(err)
+	}
+	if o, err = OpenOutput(filepath.Join(folder, "none", "page.html")); err != nil {
+		t.Fatal(err)
+	}
+	if err := o.Write(&Page{}); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "page.html cannot be written") {
+		t.Errorf("a folder that is not there: %v", err)
+	}
+}
