@@ -14,8 +14,8 @@ import (
 // by as much as the model's, sums by what was allocated and freed, and a peak is between what there
 // was before and after and what there can have been in between.
 
-// compareHistory compares what a step has added to the statistics. The model's counters of a step in
-// which a driver call fails are those up to the call.
+// compareHistory compares what a step has added to the statistics. The model's counters of a step
+// in which a driver call fails are those up to the call.
 func (sys *System) compareHistory(m bounded.Module, from *bounded.State, label string, before spec.DeviceStats) error {
 	after, err := sys.allocator.Stats(0)
 	if err != nil || isFaulty(label) {

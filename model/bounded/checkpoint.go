@@ -143,8 +143,8 @@ func (c *Checkpoint) always() []string {
 	return append(c.PrivatePools.always(), "CheckpointRestoresWhatItSaved", "CheckpointsCanBeTaken", "CheckpointsCanBeRestored")
 }
 
-// canBeTaken: where no block of a pool waits, a checkpoint of it has all memory of the pool that the
-// driver has granted.
+// canBeTaken: where no block of a pool waits, a checkpoint of it has all memory of the pool that
+// the driver has granted.
 func (c *Checkpoint) canBeTaken(s *model.State) bool {
 	for _, number := range c.ids {
 		id := PoolID(number)

@@ -82,8 +82,8 @@ func (c *CachingAllocator) countersFollowHistory(from *model.State, label int, t
 	return c.oversizeFollows(from, to) && c.driverCallsFollow(from, to)
 }
 
-// driverCallsFollow: with plain segments each driver call is a grant or a return of one. A malloc in
-// two steps counts its segment when it is registered.
+// driverCallsFollow: with plain segments each driver call is a grant or a return of one. A malloc
+// in two steps counts its segment when it is registered.
 func (c *CachingAllocator) driverCallsFollow(from, to *model.State) bool {
 	calls := func(s *model.State) int64 { return s.Counters.NumDeviceAlloc - s.Counters.NumDeviceFree }
 	gone, come := len(returned(from, to)), len(returned(to, from))

@@ -268,8 +268,8 @@ func (p *PrivatePools) unusedPoolsAreReleased(from *model.State, label int, to *
 	return !slices.ContainsFunc(to.Pools, func(q model.Pool) bool { return q.UseCount == 0 && releasableMemory(to, q.ID) > 0 })
 }
 
-// requestsAreRouted: what a malloc returned is of the pool that its request was routed to, or of one
-// with use_on_oom.
+// requestsAreRouted: what a malloc returned is of the pool that its request was routed to, or of
+// one with use_on_oom.
 func (p *PrivatePools) requestsAreRouted(from *model.State, label int, to *model.State) bool {
 	stream, _, is := p.request(label)
 	return !is || !slices.ContainsFunc(to.Truth.Held, func(h model.Held) bool {

@@ -198,8 +198,8 @@ func (c *CachingAllocator) emptyCacheLeavesNothingWaiting(from *model.State, lab
 	return label != c.emptyCache.label() || len(from.Truth.Captures) > 0 || !waiting(to)
 }
 
-// isWaitedFor reports whether EmptyCache has a reason to wait for a stream: a block waits for it, or
-// memory of the stream is returned to the driver, or any is where the driver waits for all work.
+// isWaitedFor reports whether EmptyCache has a reason to wait for a stream: a block waits for it,
+// or memory of the stream is returned to the driver, or any is where the driver waits for all work.
 func isWaitedFor(from *model.State, id spec.DeviceStream, to *model.State) bool {
 	gone := returned(from, to)
 	return slices.ContainsFunc(from.Events, func(e model.Event) bool { return e.Stream == id }) ||
@@ -261,8 +261,8 @@ func (c *CachingAllocator) bestFitServes(from *model.State, label int, to *model
 	return true
 }
 
-// isBest reports whether the block at a place in the order of sizes, then of addresses, should serve
-// a request.
+// isBest reports whether the block at a place in the order of sizes, then of addresses, should
+// serve a request.
 func (c *CachingAllocator) isBest(all []fit, at int) bool {
 	isLess := func(a, b fit) bool { return c.Rules.Ties == upstream.TiesByAddress || a.Size < b.Size }
 	for i := range at {
@@ -404,8 +404,8 @@ func (c *CachingAllocator) oversizeSuffices(s *model.State, stream spec.Stream, 
 		granted(s)+c.segmentFor(bytes) <= c.room()+need
 }
 
-// justEnoughIsReturned: a malloc that returns memory, and not all that can be returned, or that need
-// not return all, returns oversize blocks of its own stream and pool, and not one more than is
+// justEnoughIsReturned: a malloc that returns memory, and not all that can be returned, or that
+// need not return all, returns oversize blocks of its own stream and pool, and not one more than is
 // needed.
 func (c *CachingAllocator) justEnoughIsReturned(from *model.State, label int, to *model.State) bool {
 	stream, bytes, is := c.request(label)

@@ -119,8 +119,9 @@ func pendingOf(s *model.State, thread int) *model.PendingMalloc {
 	return &s.PendingMallocs[i]
 }
 
-// allIsReturnedAtLast: before the last attempt of a malloc all is returned that the program does not
-// hold, and that no other malloc has obtained. There is a last attempt, unless the limit forbids it.
+// allIsReturnedAtLast: before the last attempt of a malloc all is returned that the program does
+// not hold, and that no other malloc has obtained. There is a last attempt, unless the limit
+// forbids it.
 func (t *TwoStepMalloc) allIsReturnedAtLast(from *model.State, label int, to *model.State) bool {
 	for i, thread := range t.threads {
 		call, now := pendingOf(from, int(thread)), pendingOf(to, int(thread))
@@ -157,8 +158,8 @@ func (t *TwoStepMalloc) requestOf(thread, label int) (bytes uint64, is bool) {
 	return 0, false
 }
 
-// driverServes: the driver's call of a malloc obtains the segment that the request needs, if there is
-// memory for it. What it has obtained serves the request.
+// driverServes: the driver's call of a malloc obtains the segment that the request needs, if there
+// is memory for it. What it has obtained serves the request.
 func (t *TwoStepMalloc) driverServes(from *model.State, label int, to *model.State) bool {
 	for i, thread := range t.threads {
 		call := pendingOf(from, int(thread))

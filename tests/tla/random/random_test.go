@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestDraw: the configurations that are drawn can be explored, and no property fails in them; a seed
-// draws the same twice.
+// TestDraw: the configurations that are drawn can be explored, and no property fails in them; a
+// seed draws the same twice.
 func TestDraw(t *testing.T) {
 	modules := map[string]bool{}
 	for seed := range uint64(24) {
