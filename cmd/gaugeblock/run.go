@@ -35,6 +35,7 @@ type runCommand struct {
 	Sites       bool      `name:"sites" help:"Tell in --json which lines of the program hold the memory at the peak, for --compare."`
 	Compare     string    `name:"compare" placeholder:"FILE" help:"Say what has grown since the run that wrote this file by --json and --sites."`
 	MaxGrowth   *float64  `name:"max-growth" placeholder:"PERCENT" help:"Exit with 1 if the peak of reserved memory is so much larger than in the file of --compare."`
+	Range       bool      `name:"range" help:"Run the program a second time, with work that completes as late as it may, and tell both peaks if they differ."`
 	Values      string    `name:"values" enum:"true,none" default:"true" help:"true: integers and booleans have their true values; none: they read as zeros (default: true)."`
 	CuDNN       string    `name:"cudnn" enum:"own,none" default:"own" help:"own: workspaces of convolutions are those that NVIDIA's cuDNN in the program's wheels tells; none: they are 0 (default: own)."`
 	Verbose     bool      `short:"v" name:"verbose" help:"Name the functions of CUDA that were asked for and are not there."`
@@ -94,11 +95,12 @@ func (c *runCommand) Run(env *environment) error {
 		return err
 	}
 	defer os.RemoveAll(folder)
-	result, err := runner.Run(runner.Options{
+	options := runner.Options{
 		Command: command, GPU: gpu, Memory: c.Memory.bytes, GPUs: c.GPUs, Settings: c.Settings,
 		Snapshot: c.Snapshot != "", Report: c.Report != "", Sites: c.Sites || old != nil, NoValues: c.Values == "none", NoCuDNN: c.CuDNN == "none",
 		Say: say, Progress: c.progress(env),
-	}, folder)
+	}
+	result, err := runner.Run(options, folder)
 	if err != nil {
 		return err
 	}
@@ -111,6 +113,11 @@ func (c *runCommand) Run(env *environment) error {
 	record := &runner.Record{Result: result, Summary: result.Summarize()}
 	if record.Sites, err = c.sites(result); err != nil {
 		return err
+	}
+	if c.Range && !result.Interrupted {
+		if err := bounds(record, options, say); err != nil {
+			return err
+		}
 	}
 	env.status = c.status(env, record, old)
 	return c.write(env, record)
@@ -126,6 +133,23 @@ func (c *runCommand) progress(env *environment) func(runner.Progress) {
 			fmt.Fprintf(unquoted(env.stderr), "\r\x1b[Kgaugeblock: %v\r", p)
 		}
 	}
+}
+
+// bounds runs the program again, with work that completes as late as it may.
+func bounds(record *runner.Record, options runner.Options, say func(string)) error {
+	folder, err := os.MkdirTemp("", "gaugeblock-run-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(folder)
+	options.Late, options.Streams = true, true
+	options.Snapshot, options.Report, options.Sites = false, false, false
+	late, err := runner.Run(options, folder)
+	if err != nil {
+		return err
+	}
+	say(record.Bounds(late))
+	return nil
 }
 
 // older is the result to compare with, which is read before the program is run.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,8 +12,8 @@ import (
 	runner "gaugeblock/tools/run"
 )
 
-// runsProgram runs a program that writes the answer of a process which has reserved PEAK bytes, as
-// PyTorch would: no library of the fake GPU is needed.
+// runsProgram runs a program that writes the answer of a process which has reserved PEAK bytes, or
+// twice that if work completes late, as PyTorch would: no library of the fake GPU is needed.
 func runsProgram(t *testing.T, peak string, arguments ...string) (int, string) {
 	t.Helper()
 	libraries := t.TempDir()
@@ -28,6 +29,7 @@ func runsProgram(t *testing.T, peak string, arguments ...string) (int, string) {
 	t.Setenv("PEAK", peak)
 	program := filepath.Join(libraries, "program")
 	put(program, `#!/bin/sh
+[ "$GAUGEBLOCK_CUDA_SCHEDULE" = lazy ] && PEAK=$((2 * PEAK))
 echo '{"pid": 1, "devices": [{"peak_reserved": '$PEAK', "peak_allocated": '$PEAK'}]}' > "$GAUGEBLOCK_RUN_FOLDER/1.json"
 `, 0o755)
 	var stderr bytes.Buffer
@@ -70,5 +72,18 @@ func TestRunComparedWithNothing(t *testing.T) {
 	}
 	if status, said := runsProgram(t, "1", "--max-growth", "5"); status != 2 || !strings.Contains(said, "--max-growth needs --compare") {
 		t.Errorf("%d\n%s", status, said)
+	}
+}
+
+// With --range the program is run a second time, and the result has both peaks.
+func TestRunRange(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "result.json")
+	status, said := runsProgram(t, "1073741824", "--range", "--json", file)
+	if status != 0 || !strings.Contains(said, "reserved 1024.00 MiB if at once, 2.00 GiB if as late as it may") {
+		t.Errorf("%d\n%s", status, said)
+	}
+	var record runner.Record
+	if text, err := os.ReadFile(file); err != nil || json.Unmarshal(text, &record) != nil || record.Late == nil || record.Late.PeakReserved != 2<<30 {
+		t.Errorf("%+v, %v", record, err)
 	}
 }

@@ -28,6 +28,7 @@ FIRST = ["libcuda.so.1", "libcudart.so.12", "libcudart.so.13", "libnvidia-ml.so.
 
 steps = 0
 ooms = []
+streams_recorded = {}  # how often which line has called record_stream, if that is asked for
 uncaught = ""
 no_values = ""  # why values are not kept
 written = False
@@ -131,8 +132,22 @@ def at_first_use(torch):
         torch.cuda.memory._record_memory_history(
             enabled="all", context="all" if stacks else None, stacks="python", max_entries=HISTORY_ENTRIES)
     watch_for_its_end()
+    if "GAUGEBLOCK_RUN_STREAMS" in os.environ:
+        watch_streams(torch)
     if "GAUGEBLOCK_RUN_PROGRESS" in os.environ:
         threading.Thread(target=tell_progress, args=(torch,), daemon=True).start()
+
+
+def watch_streams(torch):
+    """Counts the lines that call record_stream: when their blocks are free again depends on time."""
+    record = torch.Tensor.record_stream
+
+    def record_stream(self, stream):
+        at = where()
+        streams_recorded[at] = streams_recorded.get(at, 0) + 1
+        return record(self, stream)
+
+    torch.Tensor.record_stream = record_stream
 
 
 def steps_hook(*_):
@@ -213,7 +228,7 @@ def write_answer():
     answer = {
         "pid": os.getpid(), "torch": torch.__version__, "rank": os.environ.get("RANK", ""), "command": sys.argv[:1],
         "steps": steps, "no_values": no_values, "decisions": values.unknown(values.DECISION), "floats_read": values.unknown(values.FLOAT),
-        "uncaught": uncaught, "ooms": ooms, "devices": figures(torch),
+        "streams_recorded": streams_recorded, "uncaught": uncaught, "ooms": ooms, "devices": figures(torch),
     }
     if HISTORY != "none":
         answer["snapshot"] = os.path.join(FOLDER, f"{os.getpid()}.pickle")

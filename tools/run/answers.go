@@ -22,6 +22,8 @@ type Answer struct {
 	NoValues   string         `json:"no_values,omitempty"`
 	Decisions  map[string]int `json:"decisions,omitempty"`
 	FloatsRead map[string]int `json:"floats_read,omitempty"`
+	// StreamsRecorded is how often which line has called record_stream, if Options.Streams.
+	StreamsRecorded map[string]int `json:"streams_recorded,omitempty"`
 
 	Uncaught string        `json:"uncaught,omitempty"` // the exception that ended it
 	OOMs     []OutOfMemory `json:"ooms"`

@@ -28,6 +28,10 @@ func (o *Options) environment(folder, site, libraries string) []string {
 	if o.Progress != nil {
 		set("GAUGEBLOCK_RUN_PROGRESS", "1")
 	}
+	if o.Streams {
+		set("GAUGEBLOCK_RUN_STREAMS", "1")
+	}
+	set("GAUGEBLOCK_CUDA_SCHEDULE", map[bool]string{false: "eager", true: "lazy"}[o.Late])
 	set("GAUGEBLOCK_CUDA_GPU", o.GPU.Word)
 	set("GAUGEBLOCK_CUDA_DEVICES", fmt.Sprint(o.GPUs))
 	if o.Memory > 0 {

@@ -23,6 +23,9 @@ type Options struct {
 	Settings string // of the allocator; "": those of the environment
 	// Snapshot, Report and Sites: the allocator records its history, with stacks.
 	Snapshot, Report, Sites bool
+	// Late: work on a stream is done when somebody waits for it, not at once. Streams: the lines that
+	// call record_stream are counted.
+	Late, Streams bool
 	// NoValues: integers and booleans have no values. NoCuDNN: NVIDIA's cuDNN in the user's wheel
 	// is not asked for workspaces.
 	NoValues, NoCuDNN bool
