@@ -71,15 +71,17 @@ func TestTruths(t *testing.T) {
 	python, folder := pythons(t)[0], shared(t)
 	var rows []string
 	check := func(file string, program ...string) {
-		row, allocated, reserved := compares(t, python, file, program...)
-		rows = append(rows, row)
-		near := 1.0 // percent
-		if strings.HasPrefix(filepath.Base(file), "hf_llama") {
-			near = 1.5 // the order of its frees hangs on addresses of the host, on the H200 too
-		}
-		if max(allocated, -allocated, reserved, -reserved) > near {
-			t.Error(row)
-		}
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".json"), func(t *testing.T) {
+			row, allocated, reserved := compares(t, python, file, program...)
+			rows = append(rows, row)
+			near := 1.0 // percent
+			if strings.HasPrefix(filepath.Base(file), "hf_llama") {
+				near = 1.5 // the order of its frees hangs on addresses of the host, on the H200 too
+			}
+			if max(allocated, -allocated, reserved, -reserved) > near {
+				t.Error(row)
+			}
+		})
 	}
 	models, err := filepath.Glob(filepath.Join(folder, "models", "*.json"))
 	if err != nil {
