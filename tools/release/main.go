@@ -29,14 +29,12 @@ type platform struct {
 	fake              bool
 }
 
-// platforms: a program that Go links statically runs on every Linux since 2.17 of glibc, the oldest
-// that pip knows for both processors, and on the systems that Go supports.
+// platforms are those for which the command builds. A program that Go links statically runs on every
+// Linux since 2.17 of glibc, the oldest that pip knows for both processors. For macOS and Windows
+// tools/examine and tools/run lack what they ask of the system.
 var platforms = []platform{
 	{"linux", "amd64", "", true},
 	{"linux", "arm64", "manylinux_2_17_aarch64", false},
-	{"darwin", "arm64", "macosx_12_0_arm64", false},
-	{"darwin", "amd64", "macosx_12_0_x86_64", false},
-	{"windows", "amd64", "win_amd64", false},
 }
 
 // version is what PEP 440 calls a release, a candidate or a local version.
@@ -79,7 +77,7 @@ func binaries(dir, version string) error {
 	}
 	var sums strings.Builder
 	for _, p := range platforms {
-		name := fmt.Sprintf("gaugeblock-%s-%s-%s%s", version, p.system, p.processor, p.suffix())
+		name := fmt.Sprintf("gaugeblock-%s-%s-%s", version, p.system, p.processor)
 		if err := p.command(filepath.Join(dir, name), version); err != nil {
 			return err
 		}
@@ -90,13 +88,6 @@ func binaries(dir, version string) error {
 		fmt.Fprintf(&sums, "%x  %s\n", sha256.Sum256(text), name)
 	}
 	return os.WriteFile(filepath.Join(dir, "SHA256SUMS"), []byte(sums.String()), 0o644)
-}
-
-func (p platform) suffix() string {
-	if p.system == "windows" {
-		return ".exe"
-	}
-	return ""
 }
 
 // command builds the command gaugeblock: without C, so that it needs no library of the system, but
