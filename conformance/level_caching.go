@@ -22,7 +22,7 @@ import (
 //	                      less. A stretch is what one stream has freed side by side in
 //	                      one piece of driver memory, with nothing in use in between
 //	WasteIsBounded        what is held is at most three times what was allocated at its
-//	                      peak, and a large buffer, for each stream and kind of size
+//	                      peak, and a buffer of 32 MiB, for each stream and kind of size
 //
 // # Why these bounds
 //
@@ -60,6 +60,10 @@ const (
 
 // wasteFactor is how many times the peak may be held.
 const wasteFactor = 3
+
+// poolStep is the memory by which the driver's own pools (cudaMallocAsync) grow: the largest buffer
+// of those that are known.
+const poolStep = 32 * spec.MiB
 
 // cacheWatch knows what was freed and not allocated again.
 type cacheWatch struct {
@@ -185,7 +189,7 @@ func (t *Trial) checkWaste() *Failure {
 	var needed, most uint64
 	for _, peak := range t.cache.peak {
 		needed += peak
-		most += wasteFactor*peak + t.header.Geometry.LargeBuffer
+		most += wasteFactor*peak + max(t.header.Geometry.LargeBuffer, poolStep)
 	}
 	if held := total - free; held > most {
 		return t.fail(classWastes, "%d bytes are held from the driver, %d were needed at most (the peaks of each stream's small and large requests), %d are allowed",

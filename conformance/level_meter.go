@@ -35,7 +35,9 @@ func (m *meter) hear(c fakegpu.MemoryCall) {
 	case "CreatePage":
 		m.asked++
 	case "Free":
-		m.gave++
+		if c.Ptr != 0 { // of nothing
+			m.gave++
+		}
 		m.lose(c.Ptr)
 	case "FreeAddress":
 		m.lose(c.Ptr)

@@ -32,8 +32,11 @@ type Lifetime struct {
 	// and for what comes from a private pool while any is. Whoever restores a pool to
 	// what a capture left (a checkpoint) has to set it.
 	Captured bool
-	Owner    string // for reports; may be empty
-	Tag      any    // the caller's own, which must be comparable
+	// Yields: the memory is that of an allocator which may make parts of it, as one over the
+	// driver's own pool does. A lifetime that begins in it takes its place.
+	Yields bool
+	Owner  string // for reports; may be empty
+	Tag    any    // the caller's own, which must be comparable
 
 	recorded *recordedUse // see RecordUse
 }
@@ -137,7 +140,9 @@ func (g *GPU) beginLifetime(l Lifetime, s *stream) (number uint64) {
 		d.report(Hazard{Kind: NoMemory, Range: l.Range, Later: &l, Missing: fmt.Sprintf("%v was allocated, but the process does not have such memory", l)})
 	}
 	for _, other := range d.owners.overlapping(l.Range) {
-		d.report(Hazard{Kind: AllocatedTwice, Range: l.Range, Earlier: other, Later: &l, Missing: fmt.Sprintf("%v was allocated while %v had not ended", l, *other)})
+		if !other.Yields {
+			d.report(Hazard{Kind: AllocatedTwice, Range: l.Range, Earlier: other, Later: &l, Missing: fmt.Sprintf("%v was allocated while %v had not ended", l, *other)})
+		}
 		d.owners.byPtr.Delete(other.Range.Ptr)
 	}
 	d.owners.byPtr.Set(l.Range.Ptr, &l)
@@ -193,6 +198,18 @@ func (g *GPU) EndLifetime(p spec.Ptr) (undo func()) {
 		g.machine.mu.Lock()
 		defer g.machine.mu.Unlock()
 		owners.byPtr.Set(p, l)
+	}
+}
+
+// EndYielded ends the lifetime with a number, if it has not ended and nothing has taken its place.
+func (g *GPU) EndYielded(p spec.Ptr, number uint64) {
+	g.machine.mu.Lock()
+	defer g.machine.mu.Unlock()
+	if g.detector == nil {
+		return
+	}
+	if l, found := g.detector.owners.byPtr.Get(p); found && l.Number == number {
+		g.detector.owners.byPtr.Delete(p)
 	}
 }
 

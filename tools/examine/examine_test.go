@@ -25,6 +25,8 @@ func TestLibraries(t *testing.T) {
 		{"driver", "naive.cc", "", "", "", 0},
 		{"driver, free_stream", "naive.cc", "", "free_stream," + all, "", 0},
 		{"driver, large memory is lost", "naive.cc", "FAULT=forgets", "", "EverythingIsReturned", 3},
+		{"the driver's pool", "async.cc", "", "", "", 0},
+		{"the driver's pool, the free waits for nothing", "async.cc", "FAULT=wrong_stream", "", "NoHazard NoIllegalAccess", 7},
 		{"cache", "cache.cc", "", "", "", 0},
 		{"cache, free_stream", "cache.cc", saysFreeStream, "", "", 0},
 		{"cache, streams by id", "cache.cc", "IDS=yes", "joined," + all, "", 0},

@@ -96,7 +96,7 @@ func TestWheel(t *testing.T) {
 	}
 	run("Successfully installed gaugeblock-1.2.3", "pip", "install", "--no-index", "--disable-pip-version-check", found[0])
 	run("gaugeblock 1.2.3,", "gaugeblock", "version")
-	run("no process of the command", "gaugeblock", "run", "--", "python", "-c", "pass")
+	run("no process allocated GPU memory", "gaugeblock", "run", "--", "python", "-c", "pass")
 	run("all checked", "python", "tools/release/testdata/installed.py", "snapshot/testdata/small.4.pickle", folder)
 }
 

@@ -39,7 +39,6 @@ func (p *Process) ownOperation(operation C.int, w *words) (int, bool) {
 		return 0, true
 	case C.GAUGEBLOCK_ALLOCATED:
 		r := spec.Range{Ptr: ptr(w[2]), Bytes: uint64(w[3])}
-		p.cut(r)
 		g.BeginLifetime(fakegpu.Lifetime{Device: device(w[0]), Stream: stream(w[1]), Range: r})
 		return 0, true
 	case C.GAUGEBLOCK_FREED:

@@ -41,7 +41,7 @@ type driverPool struct {
 type pooledPiece struct {
 	pool   *driverPool
 	memory spec.Range // as it was requested
-	cut    bool       // an allocator has made parts of it, which have owners of their own
+	life   uint64     // the number of its lifetime
 }
 
 // firstOwnPool is the number of the first pool that a program creates.
@@ -90,10 +90,10 @@ func (p *Process) poolMalloc(dev spec.Device, id uint64, s spec.Stream, bytes, m
 		return 0, number(err)
 	}
 	memory := spec.Range{Ptr: at, Bytes: bytes}
-	d.pieces[at] = &pooledPiece{pool: pool, memory: memory}
 	pool.used += bytes
 	pool.topUsed, pool.topReserved = max(pool.topUsed, pool.used), max(pool.topReserved, pool.reserved())
-	p.GPU.BeginLifetime(fakegpu.Lifetime{Device: dev, Stream: s, Range: memory, Owner: "cudaMallocAsync"})
+	life := p.GPU.BeginLifetime(fakegpu.Lifetime{Device: dev, Stream: s, Range: memory, Owner: "cudaMallocAsync", Yields: true})
+	d.pieces[at] = &pooledPiece{pool: pool, memory: memory, life: life}
 	return at, 0
 }
 
@@ -113,20 +113,6 @@ func (pool *driverPool) obtain(s spec.Stream, bytes uint64) (spec.Ptr, error) {
 }
 
 func aligned(bytes uint64) uint64 { return (bytes + arenaAlign - 1) &^ (arenaAlign - 1) }
-
-// cut says that an allocator has allocated memory, which may be part of what it has from a
-// pool: from then on the owners of its parts are looked at, and no longer the piece's.
-func (p *Process) cut(r spec.Range) {
-	d := &p.pools
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	for _, piece := range d.pieces { // at most one contains it
-		if !piece.cut && piece.memory.Contains(r) {
-			piece.cut = true
-			p.GPU.EndLifetime(piece.memory.Ptr)
-		}
-	}
-}
 
 // inCapture reports whether a stream is being captured. Of another stream a thread that is not
 // relaxed may ask nothing while a capture forbids it, which invalidates the capture.
@@ -186,9 +172,7 @@ func (p *Process) poolFree(at spec.Ptr, dev spec.Device, s spec.Stream, wait boo
 		return number(errors.Join(err, p.GPU.DestroyEvent(event)))
 	}
 	delete(d.pieces, at)
-	if !piece.cut {
-		p.GPU.EndLifetime(at)
-	}
+	p.GPU.EndYielded(at, piece.life)
 	pool := piece.pool
 	stream, _ := p.GPU.StreamID(dev, s)
 	pool.give(at, aligned(piece.memory.Bytes), stream, event)

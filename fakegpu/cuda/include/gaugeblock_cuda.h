@@ -119,9 +119,23 @@ enum cudaMemPoolAttr {
 	cudaMemPoolAttrUsedMemHigh = 8
 };
 
-enum cudaMemAllocationType { cudaMemAllocationTypePinned = 1 };
-enum cudaMemAllocationHandleType { cudaMemHandleTypeNone = 0 };
-enum cudaMemLocationType { cudaMemLocationTypeDevice = 1 };
+enum cudaMemAllocationType {
+	cudaMemAllocationTypeInvalid = 0,
+	cudaMemAllocationTypePinned = 1,
+	cudaMemAllocationTypeManaged = 2
+};
+enum cudaMemAllocationHandleType {
+	cudaMemHandleTypeNone = 0,
+	cudaMemHandleTypePosixFileDescriptor = 1,
+	cudaMemHandleTypeWin32 = 2,
+	cudaMemHandleTypeWin32Kmt = 4,
+	cudaMemHandleTypeFabric = 8
+};
+enum cudaMemLocationType {
+	cudaMemLocationTypeInvalid = 0,
+	cudaMemLocationTypeDevice = 1,
+	cudaMemLocationTypeHost = 2
+};
 struct cudaMemLocation { enum cudaMemLocationType type; int id; };
 
 struct cudaMemPoolProps {

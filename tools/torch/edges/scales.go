@@ -14,6 +14,7 @@ var NotDriven = map[string]string{
 	"oversize_three":      "its steps are those of oversize",
 
 	"first_routing": "the rule is that of releases up to 2.9, and a walk is of 2.11",
+	"overflow_last": "the rule is that of releases up to 2.10, and a walk is of 2.11",
 
 	"pool_faults_pages": "PyTorch does not free the addresses of a pool that is gone, so a call that is to fail is not made",
 
@@ -74,6 +75,7 @@ var scales = []Scale{
 	small("two_captures", 2),
 	small("two_routings", 2),
 	small("two_overflow", 4),
+	small("overflow_first", 6),
 	oversize("pools_oversize", 8),
 	forbidding(oversize("oversize_forbidden", 8)),
 	largePages("pools_pages", 4, Size{2, 20 * mib}, Size{3, 30 * mib}),

@@ -24,21 +24,6 @@ enum cudaDeviceAttr {
 };
 
 enum cudaMemoryType { cudaMemoryTypeUnregistered, cudaMemoryTypeHost, cudaMemoryTypeDevice, cudaMemoryTypeManaged };
-enum cudaMemLocationType { cudaMemLocationTypeInvalid, cudaMemLocationTypeDevice, cudaMemLocationTypeHost };
-enum cudaMemAllocationType { cudaMemAllocationTypeInvalid, cudaMemAllocationTypePinned, cudaMemAllocationTypeManaged };
-enum cudaMemAllocationHandleType {
-	cudaMemHandleTypeNone,
-	cudaMemHandleTypePosixFileDescriptor,
-	cudaMemHandleTypeWin32,
-	cudaMemHandleTypeWin32Kmt = 4,
-	cudaMemHandleTypeFabric = 8
-};
-enum cudaMemPoolAttr {
-	cudaMemPoolReuseFollowEventDependencies = 1,
-	cudaMemPoolReuseAllowOpportunistic,
-	cudaMemPoolReuseAllowInternalDependencies,
-	cudaMemPoolAttrReleaseThreshold
-};
 enum cudaMemoryAdvise { cudaMemAdviseSetPreferredLocation = 3 };
 enum cudaMemRangeAttribute { cudaMemRangeAttributeLastPrefetchLocation = 4 };
 enum { cudaHostAllocDefault = 0, cudaMemAttachGlobal = 1, cudaCpuDeviceId = -1, cudaInvalidDeviceId = -2 };
@@ -49,19 +34,6 @@ struct cudaPointerAttributes {
 	int device;
 	void *devicePointer, *hostPointer;
 };
-struct cudaMemLocation {
-	cudaMemLocationType type;
-	int id;
-};
-struct cudaMemPoolProps {
-	cudaMemAllocationType allocType;
-	cudaMemAllocationHandleType handleTypes;
-	cudaMemLocation location;
-	void *win32SecurityAttributes;
-	size_t maxSize;
-	unsigned short usage;
-	unsigned char reserved[54];
-};
 
 extern "C" {
 cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute, int device);
@@ -71,12 +43,6 @@ cudaError_t cudaHostAlloc(void **ptr, size_t bytes, unsigned flags);
 cudaError_t cudaMallocManaged(void **ptr, size_t bytes, unsigned flags = cudaMemAttachGlobal);
 cudaError_t cudaMemAdvise(const void *ptr, size_t bytes, cudaMemoryAdvise advice, int device);
 cudaError_t cudaMemPrefetchAsync(const void *ptr, size_t bytes, int device, cudaStream_t stream);
-cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t *pool, int device);
-cudaError_t cudaMemPoolCreate(cudaMemPool_t *pool, const cudaMemPoolProps *properties);
-cudaError_t cudaMemPoolDestroy(cudaMemPool_t pool);
-cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t pool, cudaMemPoolAttr attribute, void *value);
-cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t pool, cudaMemPoolAttr attribute, void *value);
-cudaError_t cudaMallocFromPoolAsync(void **ptr, size_t bytes, cudaMemPool_t pool, cudaStream_t stream);
 }
 
 // Names that CUDA's headers overload for C++.
