@@ -711,8 +711,8 @@
 
     const drawHolders = () => {
       if (!sites.length) { byId("holders-section").hidden = true; return; }
-      const moments = [hasHistory && ["peak", "at the peak"], summary.ooms > 0 && ["oom", "at the first out of memory"], ["end", "at the end"]].filter(Boolean);
-      let when = summary.ooms > 0 ? "oom" : moments[0][0];
+      const times = [hasHistory && ["peak", "at the peak"], summary.ooms > 0 && ["oom", "at the first out of memory"], ["end", "at the end"]].filter(Boolean);
+      let when = summary.ooms > 0 ? "oom" : times[0][0];
       const press = (list, value) => switcher("holders-when", list, value, (w) => { when = w; show(); });
       const color = (i) => (sites[i].series ? seriesColor(i) : othersColor());
       const show = () => {
@@ -720,8 +720,8 @@
           ? sites.map((s, i) => [i, s.series ? [s.series[chosen], 0] : [0, 0]])
           : sites.map((s, i) => [i, s[when]]);
         const list = now.filter(([, h]) => h[0] > 0).sort((a, b) => b[1][0] - a[1][0]);
-        const moment = data.moments.find((m) => m.name === when);
-        const total = when === "chosen" ? t.allocatedMax[chosen] : moment ? moment.allocated : summary.peakAllocated;
+        const layout = data.layouts.find((m) => m.name === when);
+        const total = when === "chosen" ? t.allocatedMax[chosen] : layout ? layout.allocated : summary.peakAllocated;
         const rest = total - list.reduce((sum, [, h]) => sum + h[0], 0);
         const most = list.length ? list[0][1][0] : 1;
         const rows = list.map(([i, h]) => [
@@ -734,19 +734,19 @@
         const columns = heads.filter((_, k) => rows.some((row) => row[k] !== ""));
         byId("holders").replaceChildren(longTable("Who holds the memory", columns, rows.map((row) => row.filter((_, k) => columns.includes(heads[k]))), 10));
         const first = chosen * t.entriesPerBucket, last = Math.min(first + t.entriesPerBucket, summary.entries) - 1;
-        const after = when !== "chosen" ? (moment && moment.entry >= 0 && hasHistory ? ", after entry " + count(moment.entry) : "")
+        const after = when !== "chosen" ? (layout && layout.entry >= 0 && hasHistory ? ", after entry " + count(layout.entry) : "")
           : first === last ? ", after entry " + count(first) : ", at the maximum of entries " + count(first) + " to " + count(last);
-        byId("holders-summary").textContent = size(total) + " allocated" + (moment && when !== "chosen" ? ", of " + size(moment.reserved) + " reserved" : "") +
+        byId("holders-summary").textContent = size(total) + " allocated" + (layout && when !== "chosen" ? ", of " + size(layout.reserved) + " reserved" : "") +
           after + (sites.every((s) => s.stack < 0)
             ? ". The snapshot has no call stacks, so allocations are shown by size; torch.cuda.memory._record_memory_history() records call stacks, unless it is called with context=None."
             : ". A call site is the innermost frame outside of libraries.");
       };
       holdersListeners.push(() => {
         when = "chosen";
-        press([...moments, ["chosen", "at the time chosen above"]], when);
+        press([...times, ["chosen", "at the time chosen above"]], when);
         show();
       });
-      press(moments, when);
+      press(times, when);
       onColors(show);
       show();
       if (!categories.length) {
@@ -787,13 +787,54 @@
     const [SIZE, REQUESTED, STATE, STACK, ENTRY, COUNT] = [0, 1, 2, 3, 4, 5];
     const states = ["inactive", "allocated", "pending free"], colors = ["--inactive", "--allocated", "--pending"];
     const stateOf = (block) => block[STATE] || 0;
-    let moment = data.moments.find((m) => m.name === "oom") || data.moments[0];
-    const momentListeners = [];
+    let layout = data.layouts.find((m) => m.name === "oom") || data.layouts[0];
+    const layoutListeners = [];
 
     const kindOf = (s) => [
       s.large ? "large" : "small", s.expandable && "expandable",
       s.pool && "pool " + s.pool, s.stream && "stream " + s.stream,
     ].filter(Boolean).join(", ");
+
+    // The segments and blocks after an entry, as a layout.
+    const stateAfter = (entry) => {
+      const { ranges, blocks, kinds } = data.states, byAddress = (a, b) => a[2] - b[2];
+      const alive = (list) => list.filter(([begin, end]) => begin <= entry && entry < end).sort(byAddress);
+      const segments = [], active = alive(blocks);
+      for (const [, , address, bytes, kind] of alive(ranges)) {
+        const last = segments[segments.length - 1], k = kinds[kind];
+        if (last && k.expandable && last.kind.expandable && last.end === address && last.kind.stream === k.stream && last.kind.large === k.large) last.end += bytes;
+        else segments.push({ start: address, end: address + bytes, kind: k });
+      }
+      let next = 0;
+      const list = segments.map(({ start, end, kind }) => {
+        const s = { address: "0x" + start.toString(16), size: end - start, ...kind, allocated: 0, pendingFree: 0, requested: 0, largestFreeBlock: 0, blocks: [], sites: [], moreSites: 0 };
+        const sites = new Map();
+        let at = start;
+        const inactive = (to) => { if (to > at) { s.blocks.push([to - at]); s.largestFreeBlock = Math.max(s.largestFreeBlock, to - at); } };
+        while (next < active.length && active[next][2] < start) next++;
+        for (; next < active.length && active[next][2] < end; next++) {
+          const [begin, , address, bytes, requested, stack, freed] = active[next], frame = stack < 0 ? -1 : stacks.own[stack], pending = freed <= entry;
+          inactive(address);
+          s.blocks.push([bytes, requested, pending ? 2 : 1, stack, begin]);
+          s[pending ? "pendingFree" : "allocated"] += bytes;
+          s.requested += requested;
+          const site = sites.get(frame) || { stack, blocks: 0, bytes: 0, entry: begin };
+          site.blocks++; site.bytes += bytes; site.entry = Math.min(site.entry, begin);
+          sites.set(frame, site);
+          at = address + bytes;
+        }
+        inactive(end);
+        const listed = 6, bySize = [...sites.values()].sort((a, b) => b.bytes - a.bytes);
+        s.sites = bySize.slice(0, listed);
+        s.moreSites = bySize.length - s.sites.length;
+        return s;
+      });
+      const sum = (f) => list.reduce((bytes, s) => bytes + f(s), 0);
+      const timeUS = (t.timesUS && t.timesUS[Math.floor(entry / t.entriesPerBucket)]) || 0;
+      return { name: "entry", entry, timeUS, allocated: sum((s) => s.allocated), reserved: sum((s) => s.size), segments: list, leftOut: 0, merged: false };
+    };
+
+    const scrubs = hasHistory && data.states.first < summary.entries; // through the entries
 
     const drawMap = () => {
       const box = byId("map");
@@ -801,7 +842,7 @@
       let blocks = [], firstOf = [], cursor = 0, rows = [];
       const flatten = () => {
         blocks = []; firstOf = []; cursor = 0;
-        moment.segments.forEach((s, i) => {
+        layout.segments.forEach((s, i) => {
           firstOf.push(blocks.length);
           let offset = 0;
           for (const b of s.blocks) { blocks.push({ segment: i, offset, block: b }); offset += b[SIZE]; }
@@ -809,12 +850,12 @@
       };
       // How many pixels a byte takes, so that all segments fill a sensible number of rows.
       const layOut = (width) => {
-        const count = Math.max(3, Math.min(28, Math.ceil(moment.segments.length / 6)));
-        const perByte = (width * count * 0.97) / Math.max(1, moment.reserved);
+        const count = Math.max(3, Math.min(28, Math.ceil(layout.segments.length / 6)));
+        const perByte = (width * count * 0.97) / Math.max(1, layout.reserved);
         rows = [];
         let x = 0, row = 0;
         for (const item of blocks) {
-          if (item.offset === 0 && x > 0) x += Math.min(gap, perByte * moment.segments[item.segment].size);
+          if (item.offset === 0 && x > 0) x += Math.min(gap, perByte * layout.segments[item.segment].size);
           item.pieces = [];
           for (let rest = item.block[SIZE] * perByte; rest > 0;) {
             if (x >= width - 0.5) { x = 0; row++; }
@@ -849,7 +890,7 @@
         }
       };
       const lines = (item) => {
-        const s = moment.segments[item.segment], b = item.block;
+        const s = layout.segments[item.segment], b = item.block;
         const single = b.length > 1 && !b[COUNT];
         return [
           size(b[SIZE]) + (b[COUNT] ? " in " + counted(b[COUNT], "block", "blocks") + " too small to show, partly " : ", ") + states[stateOf(b)],
@@ -901,18 +942,27 @@
         byId("block").hidden = true;
         box.hidden = !blocks.length;
         if (blocks.length) describeSlider(box, 0, blocks.length - 1, lines(blocks[0]).join("; "));
-        const left = moment.leftOut ? " " + counted(moment.leftOut, "smaller segment is", "smaller segments are") + " not drawn." : "";
-        byId("moment-summary").textContent =
-          (moment.entry >= 0 ? "After entry " + count(moment.entry) + (summary.durationUS ? " (" + time(moment.timeUS) + ")" : "") + ": " : "") +
-          size(moment.allocated) + " allocated, of " + size(moment.reserved) + " reserved in " + counted(moment.segments.length, "segment", "segments") + "." +
-          (moment.merged ? " Blocks too small to see are drawn together." : "") + left;
+        const left = layout.leftOut ? " " + counted(layout.leftOut, "smaller segment is", "smaller segments are") + " not drawn." : "";
+        byId("layout-summary").textContent =
+          (layout.entry >= 0 ? "After entry " + count(layout.entry) + (summary.durationUS ? " (" + time(layout.timeUS) + ")" : "") + ": " : "") +
+          size(layout.allocated) + " allocated, of " + size(layout.reserved) + " reserved in " + counted(layout.segments.length, "segment", "segments") + "." +
+          (layout.merged ? " Blocks too small to see are drawn together." : "") + left +
+          (scrubs && data.states.first > 0 ? " The slider begins at entry " + count(data.states.first) + ", so that the page stays small." : "");
         view.redraw();
       };
-      momentListeners.push(show);
+      layoutListeners.push(show);
       legend("map-legend", [["allocated", "var(--allocated)"], ["pending free: still used by a stream", "var(--pending)"], ["inactive", "var(--inactive)"]]);
-      if (data.moments.length > 1) {
-        switcher("moments", data.moments.map((m) => [m, m.title]), moment, (m) => { moment = m; momentListeners.forEach((f) => f()); });
+      const entry = byId("entry"), change = (to) => { layout = to; layoutListeners.forEach((f) => f()); };
+      if (data.layouts.length > 1) {
+        switcher("layouts", data.layouts.map((m) => [m, m.title]), layout, (m) => { entry.value = m.entry; change(m); });
       }
+      let frame = 0;
+      byId("entry-label").hidden = !scrubs;
+      entry.min = data.states.first; entry.max = Math.max(0, summary.entries - 1); entry.value = layout.entry;
+      entry.addEventListener("input", () => {
+        for (const button of byId("layouts").querySelectorAll("button")) button.setAttribute("aria-pressed", "false");
+        frame = frame || requestAnimationFrame(() => { frame = 0; change(stateAfter(Number(entry.value))); });
+      });
       show();
     };
 
@@ -921,7 +971,7 @@
     const drawPools = () => {
       const show = () => {
         const pools = new Map();
-        for (const s of moment.segments) {
+        for (const s of layout.segments) {
           const key = JSON.stringify([s.pool, s.stream, s.large]);
           const p = pools.get(key) || { s, segments: 0, size: 0, allocated: 0, pending: 0, largest: 0 };
           p.segments++; p.size += s.size; p.allocated += s.allocated; p.pending += s.pendingFree; p.largest = Math.max(p.largest, s.largestFreeBlock);
@@ -932,7 +982,7 @@
           list.map((p) => [(p.s.pool || "default") + (p.s.large ? ", large" : ", small"), p.s.stream || "default", count(p.segments), [size(p.size), meter([p.allocated / most, "var(--allocated)"], [p.pending / most, "var(--pending)"], [(p.size - p.allocated - p.pending) / most, "var(--reserved)"])],
             size(p.allocated), size(p.size - p.allocated - p.pending), size(p.largest)]), 12));
       };
-      momentListeners.push(show);
+      layoutListeners.push(show);
       show();
     };
 
@@ -966,11 +1016,11 @@
         size(s.size - active(s)), size(s.largestFreeBlock), sites(s)];
       const show = () => {
         const weight = orders[order];
-        const list = moment.segments.filter((s) => weight(s) > 0).sort((a, b) => weight(b) - weight(a)).slice(0, maxRows);
+        const list = layout.segments.filter((s) => weight(s) > 0).sort((a, b) => weight(b) - weight(a)).slice(0, maxRows);
         byId("segments").replaceChildren(table("Segments",
           [["Segment"], ["Size", "number"], ["Allocated", "word"], ["Inactive", "number"], ["Largest free block", "number"], ["Active blocks"]], list.map(row)));
       };
-      momentListeners.push(show);
+      layoutListeners.push(show);
       switcher("order", [["inactive", "most inactive memory"], ["largest", "largest"], ["cached", "can be freed"]], order, (o) => { order = o; show(); });
       show();
     };
@@ -1112,7 +1162,7 @@
   // Call sites in two snapshots.
   const comparedTable = (c, a, b, { onlyMore = false, judged = true } = {}) => {
     let when = "peak";
-    const box = element("div", {}), buttons = element("div", { class: "switch", role: "group", "aria-label": "Moment" });
+    const box = element("div", {}), buttons = element("div", { class: "switch", role: "group", "aria-label": "When" });
     const show = () => {
       const value = (r, side) => (when === "peak" ? r[side] : side === "a" ? r.endA : r.endB);
       const list = c.rows.filter((r) => value(r, "a")[0] || value(r, "b")[0]).map((r) => ({ r, a: value(r, "a"), b: value(r, "b") })).filter((k) => !onlyMore || k.b[0] > k.a[0]);
