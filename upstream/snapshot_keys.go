@@ -44,7 +44,9 @@ func SnapshotKeys() []SnapshotKey { return slices.Clone(snapshotKeys) }
 
 // OfKeys bounds the version that wrote a file with the keys that were seen, named as in
 // SnapshotKey: 2.least or later, and 2.most or earlier. A most below 0 is no bound, and so is a
-// least of 0. If no version writes such a file there are no bounds.
+// least of 0. Files are cut, and written by others: where a key that was seen and one that is missing
+// contradict each other, the one that was seen counts. If no version writes the keys that were seen
+// there are no bounds.
 func OfKeys(seen []string) (least, most int) {
 	most = -1
 	below := func(bound int) {
@@ -63,10 +65,13 @@ func OfKeys(seen []string) (least, most int) {
 			below(k.Since - 1)
 		}
 	}
-	if most >= 0 && least > most {
+	switch {
+	case most < 0 || least <= most:
+		return least, most
+	case slices.Contains(seen, blockHistory):
 		return 0, -1
 	}
-	return least, most
+	return least, -1
 }
 
 // Between are the releases from 2.least to 2.most, the newest first, or the nearest one if none of

@@ -29,6 +29,7 @@ func TestFilesOfReleases(t *testing.T) {
 		{"allocator_settings allocator_settings.roundup_power2_divisions", 1, 8, "2.8 2.7 2.6"},
 		// What no version writes, and what tells nothing.
 		{"block.history entry.time_us", 0, -1, "2.15 2.14 2.13 2.12 2.11 2.10 2.9 2.8 2.7 2.6"},
+		{"entry.time_us entry.internal_metadata", 15, -1, "2.15"},
 		{"no_such_key", 0, -1, "2.15 2.14 2.13 2.12 2.11 2.10 2.9 2.8 2.7 2.6"},
 	} {
 		least, most := OfKeys(strings.Fields(test.seen))
