@@ -157,9 +157,10 @@ func (r *runner) refuseAsRecorded(i int32) error {
 	return r.allow(allowed)
 }
 
-// allow sets a memory fraction, in bytes.
+// allow sets a memory fraction, in bytes. The quotient is exact, since totalMemory is a power of two:
+// some releases round the product to the nearest byte, and others down.
 func (r *runner) allow(bytes uint64) error {
-	return r.alloc.SetMemoryFraction(0, (float64(bytes)+0.5)/totalMemory)
+	return r.alloc.SetMemoryFraction(0, float64(bytes)/totalMemory)
 }
 
 func (r *runner) perform(q *history.Request) error {

@@ -8,6 +8,7 @@ import (
 	"gaugeblock/snapshot/history"
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
+	"gaugeblock/upstream"
 )
 
 // TestStreamsOfUses: a use that ends no earlier than the last one of a stream is in that stream.
@@ -39,5 +40,25 @@ func TestDeletePoolFails(t *testing.T) {
 	}
 	if err := r.deletePool(op); err == nil {
 		t.Error("a pool is deleted twice")
+	}
+}
+
+// TestAllow: a memory fraction is in force to the byte, by the rules of each release.
+func TestAllow(t *testing.T) {
+	const segment = 20 << 20
+	for _, release := range upstream.Releases() {
+		for _, limit := range []uint64{segment, segment - 1} {
+			a, err := alloc.New(newDriver(fakegpu.RealLike(0)), alloc.Options{Rules: release.Rules})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := (&runner{alloc: a}).allow(limit); err != nil {
+				t.Fatal(err)
+			}
+			_, err = a.Malloc(spec.Request{Bytes: segment})
+			if fits := limit == segment; fits != (err == nil) {
+				t.Errorf("%s: %d bytes are allowed: %v", release.Name, limit, err)
+			}
+		}
 	}
 }

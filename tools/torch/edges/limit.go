@@ -20,8 +20,8 @@ func (s *Scale) Limit(from *bounded.State, ops []trace.Op) ([]trace.Op, error) {
 	for i := range ops {
 		if op := &ops[i]; op.Kind == trace.OpMalloc && s.Limited {
 			bytes, err := s.limit(from, op.Size)
-			fraction := (float64(bytes) + 0.5) / float64(s.total()) // which is rounded down to bytes
-			fraction = min(fraction, 1)                             // what needs more, the device does not have
+			fraction := (float64(bytes) + 0.25) / float64(s.total()) // bytes, rounded down or to the nearest
+			fraction = min(fraction, 1)                              // what needs more, the device does not have
 			return []trace.Op{{Kind: trace.OpSetMemoryFraction, Fraction: fraction}}, err
 		}
 	}
