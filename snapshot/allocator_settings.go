@@ -17,9 +17,7 @@ func (c *converter) allocatorSettings(v value) error {
 	if err != nil {
 		return err
 	}
-	c.seen.settings = true
-	c.seen.captureReuse = c.get(items, "graph_capture_record_stream_reuse").kind != none
-	c.seen.divisions = c.get(items, "roundup_power2_divisions").kind != none
+	c.see("allocator_settings.", items, "roundup_power2_divisions", "graph_capture_record_stream_reuse", "max_cached_size")
 	s := &AllocatorSettings{Config: spec.DefaultConfig(spec.DefaultGeometry())}
 	for _, key := range []string{"PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF"} {
 		if conf, ok := c.string(c.get(items, key)); ok {

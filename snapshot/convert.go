@@ -17,11 +17,12 @@ import (
 type converter struct {
 	*plain
 	file *File
+	seen map[string]bool // keys, by their names in upstream
 }
 
 // convert converts the whole file. Before PyTorch 2.0 it was only the list of segments.
 func convert(values *plain, root value) (*File, error) {
-	c := &converter{values, &File{}}
+	c := &converter{values, &File{}, map[string]bool{}}
 	segments := root
 	if root.kind == dict {
 		top, err := c.fields(root, "the snapshot")
@@ -32,6 +33,7 @@ func convert(values *plain, root value) (*File, error) {
 		if segments.kind == none {
 			return nil, failAt(0, "this is no memory snapshot: it has no segments")
 		}
+		c.see("", top, "allocator_settings", "external_annotations", "host_segments", "host_traces")
 		if err := c.beside(top); err != nil {
 			return nil, err
 		}
@@ -45,7 +47,7 @@ func convert(values *plain, root value) (*File, error) {
 			return nil, err
 		}
 	}
-	c.file.Version = c.seen.version()
+	c.file.Version = c.version()
 	slices.SortStableFunc(c.file.Segments, func(a, b spec.Segment) int {
 		return cmp.Or(cmp.Compare(a.Device, b.Device), cmp.Compare(a.Address, b.Address))
 	})
@@ -145,9 +147,8 @@ func (c *converter) segment(v value) error {
 	}
 	s.Device, s.Address = spec.Device(device), spec.Ptr(address)
 	s.Stream, _ = streamOf(c.get(items, "stream"))
-	var hasPool bool
-	s.Pool, hasPool = c.poolOf(c.get(items, "segment_pool_id"))
-	c.seen.segmentPools = c.seen.segmentPools || hasPool
+	s.Pool, _ = c.poolOf(c.get(items, "segment_pool_id"))
+	c.see("segment.", items, "segment_pool_id")
 	kind, _ := c.string(c.get(items, "segment_type"))
 	if kind == spec.LargePool.String() {
 		s.PoolKind = spec.LargePool
@@ -244,7 +245,7 @@ func (c *converter) blockHistory(b *spec.Block, items []value) error {
 	if history.kind != list {
 		return nil
 	}
-	c.seen.blockHistory = true
+	c.seen["block.history"] = true
 	list, err := c.items(history, "the history of a block")
 	if err != nil || len(list) == 0 || b.State == spec.Inactive {
 		return err

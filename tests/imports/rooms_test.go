@@ -47,7 +47,7 @@ var mayImport = map[string][]string{
 	"tla":                 {"model"},
 	"tools/replay":        {"spec", "internal/quote", "spec/trace", "fakegpu", "graphtree", "internal/memlimit"},
 	"conformance":         {"spec", "spec/trace", "spec/invariant", "spec/happensbefore", "fakegpu", "tools/replay", "upstream"},
-	"snapshot":            {"spec", "internal/quote", "spec/settings", "internal/memlimit", "internal/unpack"},
+	"snapshot":            {"spec", "upstream", "internal/quote", "spec/settings", "internal/memlimit", "internal/unpack"},
 	"snapshot/history":    {"spec", "upstream", "internal/quote", "spec/settings", "spec/trace", "snapshot", "internal/memlimit"},
 	"snapshot/play":       {"spec", "upstream", "spec/trace", "alloc", "fakegpu", "snapshot", "snapshot/history", "internal/memlimit"},
 	"snapshot/compare":    {"spec", "upstream", "snapshot", "snapshot/history", "snapshot/play", "internal/memlimit", "internal/inorder"},
