@@ -63,7 +63,7 @@ var mayImport = map[string][]string{
 	"tools/torch":         {"spec", "spec/settings", "spec/trace", "internal/churn", "internal/refinement", "internal/sizes", "fakegpu", "cudaimpl", "model", "tla", "conformance", "tools/replay", "tools/torch/binary", "tools/torch/wheel", "tools/reference", "upstream"},
 	"tools/torch/wheel":   {"internal/quote"},
 	"tools/torch/binary":  {"spec", "internal/quote", "spec/settings", "fakegpu", "upstream"},
-	"tools/run":           {"spec", "upstream", "internal/checkout", "fakegpu", "python"},
+	"tools/run":           {"spec", "upstream", "internal/brief", "internal/checkout", "internal/quote", "fakegpu", "python"},
 	"tools/fit":           {"spec", "fakegpu", "tools/run"},
 	"tools/release":       {"fakegpu", "snapshot/record"},
 	"tools/examine":       {"spec", "internal/quote", "spec/trace", "fakegpu", "conformance", "tools/reference"},
