@@ -17,9 +17,8 @@ type Release struct {
 	Note string
 	// Rules are its decisions.
 	Rules Rules
-	// SnapshotKeys are the keys of snapshot files that it was the first to write, and Statistics
-	// those of its memory_stats, both separated by spaces. That of trace entries is entry.KEY.
-	SnapshotKeys, Statistics string
+	// Statistics are the keys of memory_stats that it was the first to have, separated by spaces.
+	Statistics string
 	// LibraryMark is a string that libc10_cuda.so has from this release on.
 	LibraryMark string
 }
@@ -29,8 +28,7 @@ type Release struct {
 type change struct {
 	name, tried, note string
 	rules             func(*Rules)
-	keys, statistics  string
-	mark              string
+	statistics, mark  string
 	backport          bool // the releases behind it are made of the one before it
 }
 
@@ -57,16 +55,16 @@ var changes = []change{
 	{name: "2.6", tried: "2.6.0"},
 	{name: "2.7", tried: "2.7.1", mark: "getIpcDevPtrENSt7__cxx11"},
 	{
-		name: "2.8", tried: "2.8.0", keys: "entry.compile_context", mark: "use posix fd to share expandable segments.",
+		name: "2.8", tried: "2.8.0", mark: "use posix fd to share expandable segments.",
 		rules: func(r *Rules) { r.RoutedEmptyCacheFails = false },
 	},
 	{
-		name: "2.9", tried: "2.9.1", keys: "allocator_settings.graph_capture_record_stream_reuse",
+		name: "2.9", tried: "2.9.1",
 		mark:  "graph_capture_record_stream_reuse",
 		rules: func(r *Rules) { r.Settings.Keys ^= settings.KeyGraphReuse },
 	},
 	{
-		name: "2.10", tried: "2.10.0", keys: "entry.user_metadata", mark: "pinned_reserve_segment_size_mb",
+		name: "2.10", tried: "2.10.0", mark: "pinned_reserve_segment_size_mb",
 		rules: func(r *Rules) {
 			r.Settings.Keys ^= settings.KeyFraction | settings.KeyPinnedReserve
 			r.Settings.RestIncludesLast = false
@@ -91,7 +89,7 @@ var changes = []change{
 		note: "ROCm's own 2.11 has expandable segments, back-ported from 2.12 (ROCm/pytorch#3106), and no fabric handles",
 	},
 	{
-		name: "2.12", tried: "2.12.1", keys: "entry.pool_id", statistics: "num_oom_rejections",
+		name: "2.12", tried: "2.12.1", statistics: "num_oom_rejections",
 		mark: "Preemptively rejecting allocation: requested ",
 		rules: func(r *Rules) {
 			r.Settings.Keys ^= settings.KeyThrowOnOOM | settings.KeyPinnedFreeCatchAll
@@ -114,7 +112,7 @@ var changes = []change{
 		},
 	},
 	{
-		name: "2.14", tried: "2.14.1", keys: "host_segments host_traces",
+		name: "2.14", tried: "2.14.1",
 		mark: "annotateMemory: no live allocation found at pointer ",
 		rules: func(r *Rules) {
 			r.FailedMappingUndone = true
@@ -124,7 +122,7 @@ var changes = []change{
 		},
 	},
 	{
-		name: "2.15", tried: "2.15.0", keys: "entry.internal_metadata", mark: "expandable_segments_reserve_by_class",
+		name: "2.15", tried: "2.15.0", mark: "expandable_segments_reserve_by_class",
 		rules: func(r *Rules) {
 			r.Settings.Keys ^= settings.KeyReserve
 			r.ImportReservesItsSize = true
@@ -147,7 +145,7 @@ var releases = func() (all []Release) {
 		}
 		all = append(all, Release{
 			Name: c.name, Tried: c.tried, Note: c.note, Rules: own,
-			SnapshotKeys: c.keys, Statistics: c.statistics, LibraryMark: c.mark,
+			Statistics: c.statistics, LibraryMark: c.mark,
 		})
 	}
 	return all

@@ -66,8 +66,10 @@ func versionTables() string {
 	}
 	out.WriteString("\n## Snapshots and statistics\n\nKeys of snapshot files (`entry.KEY`: of trace entries) and of `memory_stats` that came behind 2.6.\n\n| key | where | since |\n|---|---|---|\n")
 	for _, r := range Releases() {
-		for _, key := range strings.Fields(r.SnapshotKeys) {
-			fmt.Fprintf(&out, "| `%s` | snapshot | %s |\n", key, r.Name)
+		for _, key := range SnapshotKeys() {
+			if r.Name == fmt.Sprintf("2.%d", key.Since) {
+				fmt.Fprintf(&out, "| `%s` | snapshot | %s |\n", key.Name, r.Name)
+			}
 		}
 		for _, key := range strings.Fields(r.Statistics) {
 			fmt.Fprintf(&out, "| `%s` | statistics | %s |\n", key, r.Name)
