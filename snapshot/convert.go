@@ -24,8 +24,10 @@ type converter struct {
 func convert(values *plain, root value) (*File, error) {
 	c := &converter{values, &File{}, map[string]bool{}}
 	segments := root
+	var top []value
 	if root.kind == dict {
-		top, err := c.fields(root, "the snapshot")
+		var err error
+		top, err = c.fields(root, "the snapshot")
 		if err != nil {
 			return nil, err
 		}
@@ -47,14 +49,16 @@ func convert(values *plain, root value) (*File, error) {
 			return nil, err
 		}
 	}
-	c.file.Version = c.version()
+	if err := c.allocatorSettings(c.get(top, "allocator_settings")); err != nil {
+		return nil, err
+	}
 	slices.SortStableFunc(c.file.Segments, func(a, b spec.Segment) int {
 		return cmp.Or(cmp.Compare(a.Device, b.Device), cmp.Compare(a.Address, b.Address))
 	})
 	return c.file, nil
 }
 
-// beside converts everything but the segments.
+// beside converts everything but the segments and the settings.
 func (c *converter) beside(top []value) error {
 	for _, part := range []struct {
 		key  string
@@ -62,7 +66,6 @@ func (c *converter) beside(top []value) error {
 	}{
 		{"device_traces", c.deviceTraces},
 		{"external_annotations", c.externalAnnotations},
-		{"allocator_settings", c.allocatorSettings},
 	} {
 		if v := c.get(top, part.key); v.kind != none {
 			if err := part.read(v); err != nil {

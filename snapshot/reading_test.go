@@ -91,14 +91,14 @@ func TestNumbers(t *testing.T) {
 
 // TestReadableSettings: settings that cannot be read are told, and the others count.
 func TestReadableSettings(t *testing.T) {
-	config, unknown := readableSettings("later:1,max_split_size_mb:25,large_segment_size_mb:32,other:[1:2,3:4]")
+	config, unknown := readableSettings("later:1,max_split_size_mb:25,large_segment_size_mb:32,other:[1:2,3:4]", Version{Most: Newest}.Releases())
 	if config.MaxSplitSize != 25*spec.MiB && !slices.Contains(unknown, "max_split_size_mb:25") || config.LargeSegmentSize != 32*spec.MiB {
 		t.Errorf("%+v", config)
 	}
 	if slices.Sort(unknown); !slices.Contains(unknown, "later:1") || !slices.Contains(unknown, "other:[1:2,3:4]") || slices.Contains(unknown, "large_segment_size_mb:32") {
 		t.Errorf("%q are unknown", unknown)
 	}
-	config, unknown = readableSettings("later:1,max_split_size_mb:128,garbage_collection_threshold:0.5")
+	config, unknown = readableSettings("later:1,max_split_size_mb:128,garbage_collection_threshold:0.5", Version{Most: Newest}.Releases())
 	if config.MaxSplitSize != 128*spec.MiB || config.GarbageCollectionThreshold != 0.5 || !slices.Equal(unknown, []string{"later:1"}) {
 		t.Errorf("%+v, and %q are unknown", config, unknown)
 	}
