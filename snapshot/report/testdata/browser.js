@@ -6,7 +6,7 @@ frame.height = 3000;
 frame.srcdoc = PAGE;
 const wrong = [];
 const check = (ok, what) => { if (!ok) wrong.push(what); };
-let compared = 0;
+let compared = 0; // layouts with the state of the slider
 const look = (when) => {
   const page = frame.contentDocument, root = page.documentElement;
   check(root.scrollWidth <= WIDTH, when + ": the page is " + root.scrollWidth + " pixels wide");
@@ -57,6 +57,7 @@ const use = () => {
       if (!/smaller|drawn together/.test(want)) { compared++; check(told() === want, button.textContent + ", and after entry " + at + ": " + want + " / " + told()); }
     }
   }
+  if (!pick) check(compared > 0, "no state of the slider was compared");
   const across = page.getElementById("main"), changes = across.querySelectorAll('[aria-label="Call sites"] tbody tr td:nth-child(2)');
   if (across.textContent.includes("ran out of memory (") && across.textContent.includes("did not")) check(!across.querySelector(".change:not(.neutral)"), "changes are judged though one of the two ended early");
   if (across.textContent.includes("What the worst rank has more")) check([...changes].every((c) => c.textContent.startsWith("+")), "the worst rank has less of something");
