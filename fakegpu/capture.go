@@ -28,6 +28,7 @@ import (
 type capture struct {
 	id      spec.CaptureID
 	mode    spec.CaptureMode
+	by      spec.Thread // that began it
 	graph   *graph
 	members []*stream
 	order   *happensbefore.Order // of the nodes: a lane for each member
@@ -51,21 +52,55 @@ func (k *capture) usable(c call) error {
 	return cudaErrorStreamCaptureInvalidated.in(c, "the capture was invalidated by %s", k.spoiled)
 }
 
-// forbid refuses a call that is legal only while every capture of the process is
-// relaxed, and invalidates the others. Which thread calls cannot be known here, so
-// a thread-local capture forbids as much as a global one.
+// forbid refuses a call that may harm a capture, and invalidates the captures that
+// forbid it.
 func (g *GPU) forbid(c call, err code) error {
 	var refusal error
 	for _, k := range g.captures {
-		if k.mode != spec.CaptureRelaxed {
+		if g.forbidden(k) {
 			refusal = k.spoil(c, err, "a %v capture is under way", k.mode)
 		}
 	}
 	return refusal
 }
 
-// mayWait refuses to wait for a stream that is being captured, or for any under a
-// capture that is not relaxed.
+// Caller is what decides which calls a host thread may make while something is being
+// captured: the thread, and its mode (cudaThreadExchangeStreamCaptureMode).
+type Caller struct {
+	Thread spec.Thread
+	Mode   spec.CaptureMode
+}
+
+// SetCallers gives the function that says who makes a call. It is asked on the
+// goroutine that makes it. Without one all calls are made by one thread, whose mode is
+// global.
+func (g *GPU) SetCallers(caller func() Caller) {
+	g.machine.mu.Lock()
+	defer g.machine.mu.Unlock()
+	g.callers = caller
+}
+
+func (g *GPU) caller() Caller {
+	if g.callers == nil {
+		return Caller{Mode: spec.CaptureGlobal}
+	}
+	return g.callers()
+}
+
+// forbidden reports whether a capture forbids its caller what may harm it, as an H200
+// was seen to do. A relaxed capture forbids nothing, and a thread whose mode is relaxed
+// may do everything. A thread's own captures forbid it; those of other threads do if
+// both they and its mode are global.
+func (g *GPU) forbidden(k *capture) bool {
+	c := g.caller()
+	if k.mode == spec.CaptureRelaxed || c.Mode == spec.CaptureRelaxed {
+		return false
+	}
+	return k.by == c.Thread || k.mode == spec.CaptureGlobal && c.Mode == spec.CaptureGlobal
+}
+
+// mayWait refuses to wait for a stream that is being captured, or for any while a
+// capture forbids it.
 func (g *GPU) mayWait(c call, s *stream) error {
 	if s.capture != nil {
 		return s.capture.spoil(c, cudaErrorStreamCaptureUnsupported, "%v is being captured", s)
@@ -77,7 +112,7 @@ func (g *GPU) mayWait(c call, s *stream) error {
 func (g *GPU) FreeForbidden() bool {
 	g.machine.mu.Lock()
 	defer g.machine.mu.Unlock()
-	return slices.ContainsFunc(g.captures, func(k *capture) bool { return k.mode != spec.CaptureRelaxed })
+	return slices.ContainsFunc(g.captures, g.forbidden)
 }
 
 // CaptureStatus implements spec.Driver.
@@ -127,6 +162,7 @@ func (g *GPU) BeginCapture(dev spec.Device, handle spec.Stream, mode spec.Captur
 	k := &capture{
 		id:    spec.CaptureID(g.captured),
 		mode:  mode,
+		by:    g.caller().Thread,
 		graph: &graph{handle: spec.Graph(g.newHandle())},
 		order: happensbefore.New(),
 	}

@@ -156,6 +156,7 @@ type GPU struct {
 	exports   map[uint64]*backing // pages exported as file descriptors
 	captures  []*capture          // under way, by beginning
 	captured  uint64              // captures begun so far
+	callers   func() Caller       // who makes the call; see SetCallers
 	graphs    map[spec.Graph]*graph
 	execs     map[spec.GraphExec]*graphExec
 	nodes     map[spec.GraphNode]*node

@@ -7,19 +7,24 @@ import (
 
 	"gaugeblock/spec"
 	"gaugeblock/spec/settings"
+	"gaugeblock/upstream"
 )
 
 // allocatorSettings reads the settings in force. PYTORCH_ALLOC_CONF is the string that was
 // applied last, and settings of an earlier one may persist. So a setting with a key of its
-// own is read from there, and only the others from the string.
+// own is read from there, and only the others from the string. What the string means depends on
+// the version, which all other keys of the file tell together with those that are here.
 func (c *converter) allocatorSettings(v value) error {
+	if v.kind == none {
+		c.file.Version = c.version()
+		return nil
+	}
 	items, err := c.fields(v, "allocator_settings")
 	if err != nil {
 		return err
 	}
-	c.seen.settings = true
-	c.seen.captureReuse = c.get(items, "graph_capture_record_stream_reuse").kind != none
-	c.seen.divisions = c.get(items, "roundup_power2_divisions").kind != none
+	c.see("allocator_settings.", items, "roundup_power2_divisions", "graph_capture_record_stream_reuse", "max_cached_size")
+	c.file.Version = c.version()
 	s := &AllocatorSettings{Config: spec.DefaultConfig(spec.DefaultGeometry())}
 	for _, key := range []string{"PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF"} {
 		if conf, ok := c.string(c.get(items, key)); ok {
@@ -29,7 +34,7 @@ func (c *converter) allocatorSettings(v value) error {
 	if len(s.Conf) > settings.MaxLength {
 		return failAt(c.offsetOf(v), "PYTORCH_ALLOC_CONF has %d bytes, and at most %d are read", len(s.Conf), settings.MaxLength)
 	}
-	s.Config, s.Unknown = readableSettings(s.Conf)
+	s.Config, s.Unknown = readableSettings(s.Conf, c.file.Version.Releases())
 	if n, ok := c.get(items, "max_split_size").signed(); ok && n >= 0 {
 		s.Config.MaxSplitSize = uint64(n)
 	}
@@ -65,15 +70,25 @@ func (c *converter) divisions(v value, to *[spec.NumDivisions]uint64) error {
 	return err
 }
 
-// readableSettings applies what can be read of a settings string. A later version of
-// PyTorch may know keys that this one does not; the others hold all the same. unknown are
-// the settings that cannot be read.
-func readableSettings(conf string) (config spec.Config, unknown []string) {
+// notFollowed are the keys that decide of device memory, and that nothing here follows: their
+// settings count as unknown.
+const notFollowed = settings.KeyThrowOnOOM | settings.KeyReserve
+
+// readableSettings applies what can be read of a settings string, as the newest of the releases
+// reads it that can read all of it, or else as the newest. A setting that a release does not know
+// leaves the others as they are. unknown are the settings that cannot be read.
+func readableSettings(conf string, releases []upstream.Release) (config spec.Config, unknown []string) {
 	g := spec.DefaultGeometry()
-	config, err := settings.Parse(conf, g)
-	if err == nil {
-		return config, nil
+	for _, r := range releases {
+		grammar := r.Rules.Settings
+		grammar.Keys &^= notFollowed
+		if config, err := grammar.Parse(conf, g); err == nil {
+			return config, nil
+		}
 	}
+	grammar := releases[0].Rules.Settings
+	grammar.Keys &^= notFollowed
+	config, _ = grammar.Parse("", g)
 	// A large segment size bounds other settings, so it is tried first.
 	all := splitSettings(conf)
 	var readable []string
@@ -82,7 +97,7 @@ func readableSettings(conf string) (config spec.Config, unknown []string) {
 			if strings.HasPrefix(s, "large_segment_size_mb") != first {
 				continue
 			}
-			if c, err := settings.Parse(strings.Join(append(slices.Clone(readable), s), ","), g); err == nil {
+			if c, err := grammar.Parse(strings.Join(append(slices.Clone(readable), s), ","), g); err == nil {
 				config = c
 				readable = append(readable, s)
 			} else {

@@ -197,7 +197,7 @@ func TestEntriesAreForgotten(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := (&converter{values, &File{}}).deviceTraces(outer); err == nil || !strings.Contains(err.Error(), "two places") {
+	if err := (&converter{values, &File{}, nil}).deviceTraces(outer); err == nil || !strings.Contains(err.Error(), "two places") {
 		t.Errorf("an entry that is used twice: %v", err)
 	}
 }

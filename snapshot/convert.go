@@ -17,14 +17,17 @@ import (
 type converter struct {
 	*plain
 	file *File
+	seen map[string]bool // keys, by their names in upstream
 }
 
 // convert converts the whole file. Before PyTorch 2.0 it was only the list of segments.
 func convert(values *plain, root value) (*File, error) {
-	c := &converter{values, &File{}}
+	c := &converter{values, &File{}, map[string]bool{}}
 	segments := root
+	var top []value
 	if root.kind == dict {
-		top, err := c.fields(root, "the snapshot")
+		var err error
+		top, err = c.fields(root, "the snapshot")
 		if err != nil {
 			return nil, err
 		}
@@ -32,6 +35,7 @@ func convert(values *plain, root value) (*File, error) {
 		if segments.kind == none {
 			return nil, failAt(0, "this is no memory snapshot: it has no segments")
 		}
+		c.see("", top, "allocator_settings", "external_annotations", "host_segments", "host_traces")
 		if err := c.beside(top); err != nil {
 			return nil, err
 		}
@@ -45,14 +49,16 @@ func convert(values *plain, root value) (*File, error) {
 			return nil, err
 		}
 	}
-	c.file.Version = c.seen.version()
+	if err := c.allocatorSettings(c.get(top, "allocator_settings")); err != nil {
+		return nil, err
+	}
 	slices.SortStableFunc(c.file.Segments, func(a, b spec.Segment) int {
 		return cmp.Or(cmp.Compare(a.Device, b.Device), cmp.Compare(a.Address, b.Address))
 	})
 	return c.file, nil
 }
 
-// beside converts everything but the segments.
+// beside converts everything but the segments and the settings.
 func (c *converter) beside(top []value) error {
 	for _, part := range []struct {
 		key  string
@@ -60,7 +66,6 @@ func (c *converter) beside(top []value) error {
 	}{
 		{"device_traces", c.deviceTraces},
 		{"external_annotations", c.externalAnnotations},
-		{"allocator_settings", c.allocatorSettings},
 	} {
 		if v := c.get(top, part.key); v.kind != none {
 			if err := part.read(v); err != nil {
@@ -145,9 +150,8 @@ func (c *converter) segment(v value) error {
 	}
 	s.Device, s.Address = spec.Device(device), spec.Ptr(address)
 	s.Stream, _ = streamOf(c.get(items, "stream"))
-	var hasPool bool
-	s.Pool, hasPool = c.poolOf(c.get(items, "segment_pool_id"))
-	c.seen.segmentPools = c.seen.segmentPools || hasPool
+	s.Pool, _ = c.poolOf(c.get(items, "segment_pool_id"))
+	c.see("segment.", items, "segment_pool_id")
 	kind, _ := c.string(c.get(items, "segment_type"))
 	if kind == spec.LargePool.String() {
 		s.PoolKind = spec.LargePool
@@ -244,7 +248,7 @@ func (c *converter) blockHistory(b *spec.Block, items []value) error {
 	if history.kind != list {
 		return nil
 	}
-	c.seen.blockHistory = true
+	c.seen["block.history"] = true
 	list, err := c.items(history, "the history of a block")
 	if err != nil || len(list) == 0 || b.State == spec.Inactive {
 		return err

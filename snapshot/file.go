@@ -48,9 +48,11 @@ type File struct {
 
 // AllocatorSettings are the allocator settings in a file.
 type AllocatorSettings struct {
-	Conf    string // PYTORCH_ALLOC_CONF, or what the program set last
-	Config  spec.Config
-	Unknown []string // the settings in Conf that cannot be read, as "key:value"; the others hold
+	Conf   string // PYTORCH_ALLOC_CONF, or what the program set last
+	Config spec.Config
+	// Unknown are the settings in Conf that the release does not have or that nothing here follows,
+	// as "key:value"; the others hold.
+	Unknown []string
 }
 
 // UnknownAction is an action of another version of PyTorch, and how many entries have it.

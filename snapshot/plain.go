@@ -49,8 +49,8 @@ type plain struct {
 	metadataAt map[value]uint32 // by a value that is not text
 	stacks     stackTable
 
-	unknownActions []string // names
-	seen           seenKeys
+	unknownActions []string  // names
+	entryKeys      entryKeys // of all trace entries
 }
 
 // dictPlace is where the contents of a dict are: plain.filled[place-1] if it is positive,

@@ -16,33 +16,24 @@ import (
 // TestVersionsByKeys: which versions of PyTorch write a file that has some keys.
 func TestVersionsByKeys(t *testing.T) {
 	for _, test := range []struct {
-		what string
-		seen seenKeys
-		want Version
+		what, file string
+		want       Version
 	}{
-		{"nothing", seenKeys{}, Version{Most: Newest}},
-		{"the history of blocks", seenKeys{blockHistory: true}, Version{Most: 0}},
-		{"pools of segments", seenKeys{segmentPools: true}, Version{Least: 1, Most: Newest}},
-		{"settings", seenKeys{settings: true}, Version{Least: 1, Most: Newest}},
-		{"times", seenKeys{times: true}, Version{Least: 2, Most: 11}},
-		{"compile contexts", seenKeys{compileContexts: true, times: true}, Version{Least: 8, Most: 11}},
-		{"divisions", seenKeys{settings: true, divisions: true}, Version{Least: 1, Most: 8}},
-		{"reuse in captures", seenKeys{settings: true, divisions: true, captureReuse: true}, Version{Least: 9, Most: Newest}},
-		{"metadata", seenKeys{userMetadata: true}, Version{Least: 10, Most: 11}},
-		{"pools of entries", seenKeys{entryPools: true}, Version{Least: 12, Most: Newest}},
-		{"what no version writes", seenKeys{blockHistory: true, times: true}, Version{Most: Newest}},
+		{"nothing", `"segments":[]`, Version{Most: Newest}},
+		{"settings", `"segments":[],"allocator_settings":{}`, Version{Least: 1, Most: Newest}},
+		{"a pool of segments", `"segments":[{"segment_type":"large","segment_pool_id":[0,0],"blocks":[]}]`, Version{Least: 1, Most: Newest}},
+		{"divisions", `"segments":[],"allocator_settings":{"roundup_power2_divisions":{}}`, Version{Least: 1, Most: 8}},
+		{"times", `"segments":[],"device_traces":[[{"action":"alloc","size":1,"time_us":1}]]`, Version{Least: 2, Most: 11}},
+		{"a compile context", `"segments":[],"device_traces":[[{"action":"alloc","size":1,"compile_context":"x"}]]`, Version{Least: 8, Most: Newest}},
+		{"metadata", `"segments":[],"device_traces":[[{"action":"alloc","size":1,"time_us":1,"user_metadata":""}]]`, Version{Least: 10, Most: 11}},
+		{"a pool", `"segments":[],"device_traces":[[{"action":"alloc","size":1,"time_us":1,"pool_id":[0,0]}]]`, Version{Least: 12, Most: Newest}},
+		{"an annotation", `"segments":[],"device_traces":[[{"action":"annotate","size":1}]]`, Version{Least: 14, Most: Newest}},
+		{"the host", `"segments":[],"host_segments":[]`, Version{Least: 14, Most: Newest}},
+		{"internal metadata", `"segments":[],"device_traces":[[{"action":"alloc","size":1,"internal_metadata":"x"}]]`, Version{Least: 15, Most: Newest}},
 	} {
-		if got := test.seen.version(); got != test.want {
-			t.Errorf("%s: %+v, want %+v", test.what, got, test.want)
+		if f, err := Read(strings.NewReader("{"+test.file+"}"), "x"); err != nil || f.Version != test.want {
+			t.Errorf("%s: %+v, %v; want %+v", test.what, f, err, test.want)
 		}
-	}
-	f, err := Read(strings.NewReader(`{"segments":[],"allocator_settings":{},"device_traces":[[{"action":"alloc","size":1,"compile_context":"x"}]]}`), "x")
-	if err != nil || f.Version.Least != 8 {
-		t.Errorf("a compile context: %+v, %v", f, err)
-	}
-	f, err = Read(strings.NewReader(`{"segments":[],"allocator_settings":{}}`), "x")
-	if err != nil || f.Version.Least != 1 {
-		t.Errorf("settings: %+v, %v", f, err)
 	}
 }
 
@@ -100,14 +91,14 @@ func TestNumbers(t *testing.T) {
 
 // TestReadableSettings: settings that cannot be read are told, and the others count.
 func TestReadableSettings(t *testing.T) {
-	config, unknown := readableSettings("later:1,max_split_size_mb:25,large_segment_size_mb:32,other:[1:2,3:4]")
+	config, unknown := readableSettings("later:1,max_split_size_mb:25,large_segment_size_mb:32,other:[1:2,3:4]", Version{Most: Newest}.Releases())
 	if config.MaxSplitSize != 25*spec.MiB && !slices.Contains(unknown, "max_split_size_mb:25") || config.LargeSegmentSize != 32*spec.MiB {
 		t.Errorf("%+v", config)
 	}
 	if slices.Sort(unknown); !slices.Contains(unknown, "later:1") || !slices.Contains(unknown, "other:[1:2,3:4]") || slices.Contains(unknown, "large_segment_size_mb:32") {
 		t.Errorf("%q are unknown", unknown)
 	}
-	config, unknown = readableSettings("later:1,max_split_size_mb:128,garbage_collection_threshold:0.5")
+	config, unknown = readableSettings("later:1,max_split_size_mb:128,garbage_collection_threshold:0.5", Version{Most: Newest}.Releases())
 	if config.MaxSplitSize != 128*spec.MiB || config.GarbageCollectionThreshold != 0.5 || !slices.Equal(unknown, []string{"later:1"}) {
 		t.Errorf("%+v, and %q are unknown", config, unknown)
 	}

@@ -44,3 +44,37 @@ func TestAllocatorSettings(t *testing.T) {
 		}
 	}
 }
+
+// TestSettingsOfReleases: a settings string means what it means in the release that wrote the file,
+// and a setting that this release does not have is said.
+func TestSettingsOfReleases(t *testing.T) {
+	const (
+		eight    = `"roundup_power2_divisions":{}`
+		thirteen = `"roundup_power2_divisions":{},"graph_capture_record_stream_reuse":false,"max_cached_size":0`
+	)
+	for _, test := range []struct {
+		conf, fields, unknown string
+		want                  func(c *spec.Config)
+	}{
+		{"large_segment_size_mb:24,expandable_segments:True", eight, "large_segment_size_mb:24", func(c *spec.Config) { c.ExpandableSegments = true }},
+		{"max_split_size_mb:20", eight, "max_split_size_mb:20", func(*spec.Config) {}}, // it must be above 20
+		{"max_split_size_mb:20", thirteen, "", func(c *spec.Config) { c.MaxSplitSize = 20 << 20 }},
+		{"pinned_max_cached_size_mb:5", thirteen, "", func(c *spec.Config) { c.Pinned.MaxCachedSize = 5 << 20 }},
+		{"pinned_max_cached_size_mb:5", eight, "pinned_max_cached_size_mb:5", func(*spec.Config) {}},
+		{"throw_on_cudamalloc_oom:True,expandable_segments:True", thirteen, "throw_on_cudamalloc_oom:True", func(c *spec.Config) { c.ExpandableSegments = true }},
+		{"key_of_2_16:7,expandable_segments:True", thirteen, "key_of_2_16:7", func(c *spec.Config) { c.ExpandableSegments = true }},
+	} {
+		file := fmt.Sprintf(`{"segments":[],"allocator_settings":{"PYTORCH_ALLOC_CONF":%q,%s}}`, test.conf, test.fields)
+		f, err := snapshot.Read(strings.NewReader(file), "file")
+		if err != nil {
+			t.Errorf("%s: %v", file, err)
+			continue
+		}
+		want, got := spec.DefaultConfig(spec.DefaultGeometry()), f.AllocatorSettings.Config
+		test.want(&want)
+		want.Last, got.Last = "", ""
+		if unknown := strings.Join(f.AllocatorSettings.Unknown, ","); got != want || unknown != test.unknown {
+			t.Errorf("%s: got %+v, unknown %s; want %+v, %s", file, got, unknown, want, test.unknown)
+		}
+	}
+}

@@ -15,7 +15,7 @@ import (
 func (p *plain) entryOf(items []value, offset int64) (e TraceEntry, problem string) {
 	action := spec.Action(0)
 	hasAction, known, name := false, false, ""
-	key, seen := contextKey{}, p.seen
+	key, seen := contextKey{}, entryKeys(0)
 	for i := 0; i+1 < len(items); i += 2 {
 		if items[i].kind != text {
 			continue
@@ -35,17 +35,19 @@ func (p *plain) entryOf(items []value, offset int64) (e TraceEntry, problem stri
 			e.Stream, ok = streamOf(v)
 		case "time_us":
 			e.TimeUS, ok = v.signed()
-			seen.times = true
+			seen |= keyTime
 		case "frames":
 			key.stack, ok = p.stackOf(v)
 		case "compile_context":
 			key.compile, ok = p.interned(v)
-			seen.compileContexts = true
+			seen |= keyCompileContext
 		case "user_metadata":
 			key.metadata, ok = p.metadata(v)
-			seen.userMetadata = true
+			seen |= keyUserMetadata
+		case "internal_metadata":
+			seen |= keyInternalMetadata
 		case "pool_id", "segment_pool_id", "mempool_id":
-			seen.entryPools = true
+			seen |= keyPool
 			key.pool, ok = p.poolOf(v)
 			key.poolKnown = true
 		}
@@ -56,12 +58,14 @@ func (p *plain) entryOf(items []value, offset int64) (e TraceEntry, problem stri
 	if !hasAction {
 		return e, "a trace entry has no action"
 	}
-	p.seen = seen
+	if name == "annotate" {
+		seen |= keyAnnotate
+	}
+	p.entryKeys |= seen
 	e.Action = action
 	switch {
 	case slices.Contains(silentActions, name):
 		e.Action = silentAction
-		p.seen.annotations = p.seen.annotations || name == "annotate"
 	case !known:
 		e.Action = unknownAction
 		e.Stream = spec.Stream(p.unknownAction(name))

@@ -1,7 +1,13 @@
 package snapshot
 
-// Which versions of PyTorch write such a file: every version writes some keys that the
-// ones before it do not.
+import (
+	"maps"
+	"slices"
+
+	"gaugeblock/upstream"
+)
+
+// Which versions of PyTorch write such a file; package upstream knows the keys of each.
 
 // Version bounds the version of PyTorch that wrote a file: 2.Least or later, and 2.Most
 // or earlier. Newest stands for no bound. A Least of 0 also stands for versions before 2.0.
@@ -10,40 +16,47 @@ type Version struct{ Least, Most int }
 // Newest is a Version.Most that says nothing.
 const Newest = 1 << 30
 
-// seenKeys are keys of a file by which its version is told.
-type seenKeys struct {
-	blockHistory    bool // of blocks: until 2.0
-	segmentPools    bool // segment_pool_id: 2.1
-	times           bool // time_us of trace entries: 2.2
-	compileContexts bool // compile_context of trace entries: 2.8
-	userMetadata    bool // user_metadata of trace entries: 2.10
-	entryPools      bool // the pool of a trace entry: 2.12
-	annotations     bool // annotate entries: 2.14
-	settings        bool // allocator_settings: 2.1
-	divisions       bool // roundup_power2_divisions in these, as a dict
-	captureReuse    bool // graph_capture_record_stream_reuse in these: 2.9
+// entryKeys are keys of trace entries. They have numbers, since each entry has some.
+type entryKeys uint8
+
+const (
+	keyTime entryKeys = 1 << iota
+	keyCompileContext
+	keyUserMetadata
+	keyInternalMetadata
+	keyPool
+	keyAnnotate // an action
+)
+
+// entryKeyNames are the names in upstream, by the bit of the key.
+var entryKeyNames = []string{
+	"entry.time_us", "entry.compile_context", "entry.user_metadata", "entry.internal_metadata", "entry.pool_id", "entry.annotate",
 }
 
-func (s *seenKeys) version() Version {
-	v := Version{Most: Newest}
-	for _, k := range []struct {
-		seen  bool
-		since int
-	}{{s.segmentPools, 1}, {s.settings, 1}, {s.times, 2}, {s.compileContexts, 8}, {s.captureReuse, 9}, {s.userMetadata, 10}, {s.entryPools, 12}, {s.annotations, 14}} {
-		if k.seen {
-			v.Least = max(v.Least, k.since)
+// see notes keys of a file, by which its version is told.
+func (c *converter) see(prefix string, items []value, keys ...string) {
+	for _, key := range keys {
+		if c.get(items, key).kind != none {
+			c.seen[prefix+key] = true
 		}
 	}
-	switch {
-	case s.blockHistory:
-		v.Most = 0
-	case s.settings && s.divisions && !s.captureReuse:
-		v.Most = 8
-	case (s.times || s.userMetadata) && !s.entryPools:
-		v.Most = 11
-	}
-	if v.Least > v.Most { // no version writes such a file
-		return Version{Most: Newest}
-	}
-	return v
 }
+
+// version is that of the keys that were seen.
+func (c *converter) version() Version {
+	seen := slices.Collect(maps.Keys(c.seen))
+	for i, name := range entryKeyNames {
+		if c.entryKeys&(1<<i) != 0 {
+			seen = append(seen, name)
+		}
+	}
+	least, most := upstream.OfKeys(seen)
+	if most < 0 {
+		most = Newest
+	}
+	return Version{least, most}
+}
+
+// Releases are the known releases that may have written the file, the newest first, or the
+// nearest one if none of them is known.
+func (v Version) Releases() []upstream.Release { return upstream.Between(v.Least, v.Most) }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"regexp"
-	"slices"
 	"strings"
 )
 
@@ -74,24 +73,6 @@ func OfTrace(release, source string) (v Version, told bool, err error) {
 		return Version{Newest(), Newest().Name}, false, nil
 	}
 	return v, err == nil, err
-}
-
-// OfKeys are the releases that can have written a snapshot file: all that have the keys that
-// were seen in it, as SnapshotKeys has them, and the settings keys of its settings string. A key
-// that was not seen says nothing: files are cut, and written by others.
-func OfKeys(seen, settingsKeys []string) []Release {
-	oldest := 0
-	for i, r := range releases {
-		for key := range strings.FieldsSeq(r.SnapshotKeys) {
-			if slices.Contains(seen, key) {
-				oldest = i
-			}
-		}
-	}
-	fit := slices.Clone(releases[oldest:])
-	return slices.DeleteFunc(fit, func(r Release) bool {
-		return slices.ContainsFunc(settingsKeys, func(key string) bool { return !r.Rules.Settings.Has(key) })
-	})
 }
 
 // maxLibrary bounds how much of a library is read, in bytes.

@@ -56,27 +56,6 @@ func TestOfTrace(t *testing.T) {
 	}
 }
 
-func TestOfKeys(t *testing.T) {
-	for _, test := range []struct{ seen, settings, want string }{
-		{"", "", "2.6 2.7 2.8 2.9 2.10 2.11 2.11+rocm 2.12 2.13 2.14 2.15"},
-		{"entry.user_metadata", "", "2.10 2.11 2.11+rocm 2.12 2.13 2.14 2.15"},
-		{"entry.user_metadata", "large_segment_size_mb release_lock_on_hipmalloc", "2.11 2.11+rocm 2.12 2.13 2.14 2.15"},
-		{"entry.pool_id entry.user_metadata", "", "2.12 2.13 2.14 2.15"},
-		{"", "throw_on_cudamalloc_oom", "2.12 2.13 2.14 2.15"},
-		{"host_traces", "", "2.14 2.15"},
-		{"entry.internal_metadata", "", "2.15"},
-		{"", "no_such_key", ""},
-	} {
-		var names []string
-		for _, r := range OfKeys(strings.Fields(test.seen), strings.Fields(test.settings)) {
-			names = append(names, r.Name)
-		}
-		if got := strings.Join(names, " "); got != test.want {
-			t.Errorf("keys %q, settings %q: %s; want %s", test.seen, test.settings, got, test.want)
-		}
-	}
-}
-
 // TestOfLibrary: each release is told from the one before it by its mark.
 func TestOfLibrary(t *testing.T) {
 	text := "\x7fELF CUDACachingAllocator"

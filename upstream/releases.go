@@ -13,13 +13,16 @@ type Release struct {
 	Name string
 	// Tried is the version whose libraries were run beside the reference; "" if nobody did.
 	Tried string
+	// Lockstep is how many operations these libraries and the reference performed beside each
+	// other in the later runs of docs/lab/torch-releases.md, in which no difference was
+	// unexplained; 0 if there are none.
+	Lockstep int
 	// Note is what else there is to say, a sentence.
 	Note string
 	// Rules are its decisions.
 	Rules Rules
-	// SnapshotKeys are the keys of snapshot files that it was the first to write, and Statistics
-	// those of its memory_stats, both separated by spaces. That of trace entries is entry.KEY.
-	SnapshotKeys, Statistics string
+	// Statistics are the keys of memory_stats that it was the first to have, separated by spaces.
+	Statistics string
 	// LibraryMark is a string that libc10_cuda.so has from this release on.
 	LibraryMark string
 }
@@ -28,9 +31,9 @@ type Release struct {
 // spec.Geometry are the same in all of them.
 type change struct {
 	name, tried, note string
+	lockstep          int
 	rules             func(*Rules)
-	keys, statistics  string
-	mark              string
+	statistics, mark  string
 	backport          bool // the releases behind it are made of the one before it
 }
 
@@ -57,16 +60,16 @@ var changes = []change{
 	{name: "2.6", tried: "2.6.0"},
 	{name: "2.7", tried: "2.7.1", mark: "getIpcDevPtrENSt7__cxx11"},
 	{
-		name: "2.8", tried: "2.8.0", keys: "entry.compile_context", mark: "use posix fd to share expandable segments.",
+		name: "2.8", tried: "2.8.0", lockstep: 10_036_820, mark: "use posix fd to share expandable segments.",
 		rules: func(r *Rules) { r.RoutedEmptyCacheFails = false },
 	},
 	{
-		name: "2.9", tried: "2.9.1", keys: "allocator_settings.graph_capture_record_stream_reuse",
+		name: "2.9", tried: "2.9.1", lockstep: 7_523_814,
 		mark:  "graph_capture_record_stream_reuse",
 		rules: func(r *Rules) { r.Settings.Keys ^= settings.KeyGraphReuse },
 	},
 	{
-		name: "2.10", tried: "2.10.0", keys: "entry.user_metadata", mark: "pinned_reserve_segment_size_mb",
+		name: "2.10", tried: "2.10.0", lockstep: 7_517_648, mark: "pinned_reserve_segment_size_mb",
 		rules: func(r *Rules) {
 			r.Settings.Keys ^= settings.KeyFraction | settings.KeyPinnedReserve
 			r.Settings.RestIncludesLast = false
@@ -78,7 +81,7 @@ var changes = []change{
 		},
 	},
 	{
-		name: "2.11", tried: "2.11.0", mark: "cuMemRetainAllocationHandle",
+		name: "2.11", tried: "2.11.0", lockstep: 7_528_094, mark: "cuMemRetainAllocationHandle",
 		rules: func(r *Rules) {
 			r.Settings.Keys ^= settings.KeyLargeSegmentSize
 			r.Settings.NonSplitRoundingKept = false
@@ -91,7 +94,7 @@ var changes = []change{
 		note: "ROCm's own 2.11 has expandable segments, back-ported from 2.12 (ROCm/pytorch#3106), and no fabric handles",
 	},
 	{
-		name: "2.12", tried: "2.12.1", keys: "entry.pool_id", statistics: "num_oom_rejections",
+		name: "2.12", tried: "2.12.1", lockstep: 7_528_445, statistics: "num_oom_rejections",
 		mark: "Preemptively rejecting allocation: requested ",
 		rules: func(r *Rules) {
 			r.Settings.Keys ^= settings.KeyThrowOnOOM | settings.KeyPinnedFreeCatchAll
@@ -100,7 +103,7 @@ var changes = []change{
 		},
 	},
 	{
-		name: "2.13", tried: "2.13.0", statistics: "reserved_bytes_by_private_pools", mark: "allocateWithAddress",
+		name: "2.13", tried: "2.13.0", lockstep: 7_511_339, statistics: "reserved_bytes_by_private_pools", mark: "allocateWithAddress",
 		rules: func(r *Rules) {
 			r.Settings.Keys ^= settings.KeyPinnedMaxima
 			r.Ties = TiesBySegment
@@ -114,7 +117,7 @@ var changes = []change{
 		},
 	},
 	{
-		name: "2.14", tried: "2.14.1", keys: "host_segments host_traces",
+		name: "2.14", tried: "2.14.1", lockstep: 7_524_923,
 		mark: "annotateMemory: no live allocation found at pointer ",
 		rules: func(r *Rules) {
 			r.FailedMappingUndone = true
@@ -124,7 +127,7 @@ var changes = []change{
 		},
 	},
 	{
-		name: "2.15", tried: "2.15.0", keys: "entry.internal_metadata", mark: "expandable_segments_reserve_by_class",
+		name: "2.15", tried: "2.15.0", lockstep: 10_043_817, mark: "expandable_segments_reserve_by_class",
 		rules: func(r *Rules) {
 			r.Settings.Keys ^= settings.KeyReserve
 			r.ImportReservesItsSize = true
@@ -146,8 +149,8 @@ var releases = func() (all []Release) {
 			rules = own
 		}
 		all = append(all, Release{
-			Name: c.name, Tried: c.tried, Note: c.note, Rules: own,
-			SnapshotKeys: c.keys, Statistics: c.statistics, LibraryMark: c.mark,
+			Name: c.name, Tried: c.tried, Lockstep: c.lockstep, Note: c.note, Rules: own,
+			Statistics: c.statistics, LibraryMark: c.mark,
 		})
 	}
 	return all

@@ -6,8 +6,10 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"os"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -47,11 +49,11 @@ func span(has func(Release) bool) string {
 // versionTables is what docs/versions.md has of the data.
 func versionTables() string {
 	var out strings.Builder
-	var tried []string
+	out.WriteString("The libraries that were run beside the reference, and the operations of the runs, with both address\n" +
+		"policies, in which no difference was unexplained ([lab](lab/torch-releases.md), where the others are too).\n\n| release | libraries | operations |\n|---|---|--:|\n")
 	for _, r := range Releases() {
-		tried = append(tried, cmp.Or(r.Tried, r.Name+" (not run)"))
+		fmt.Fprintf(&out, "| %s | %s | %s |\n", r.Name, cmp.Or(r.Tried, "not run"), thousands(r.Lockstep))
 	}
-	fmt.Fprintf(&out, "Their libraries were run beside the reference:\n%s.\n", strings.Join(tried, ", "))
 	out.WriteString("\n## Rules\n\nThe fields of `upstream.Rules`, where the other half of each is said, with its pull request.\n\n" +
 		"| rule | what is decided | releases |\n|---|---|---|\n")
 	for _, row := range ruleRows() {
@@ -66,8 +68,10 @@ func versionTables() string {
 	}
 	out.WriteString("\n## Snapshots and statistics\n\nKeys of snapshot files (`entry.KEY`: of trace entries) and of `memory_stats` that came behind 2.6.\n\n| key | where | since |\n|---|---|---|\n")
 	for _, r := range Releases() {
-		for _, key := range strings.Fields(r.SnapshotKeys) {
-			fmt.Fprintf(&out, "| `%s` | snapshot | %s |\n", key, r.Name)
+		for _, key := range SnapshotKeys() {
+			if r.Name == fmt.Sprintf("2.%d", key.Since) {
+				fmt.Fprintf(&out, "| `%s` | snapshot | %s |\n", key.Name, r.Name)
+			}
 		}
 		for _, key := range strings.Fields(r.Statistics) {
 			fmt.Fprintf(&out, "| `%s` | statistics | %s |\n", key, r.Name)
@@ -81,6 +85,31 @@ func versionTables() string {
 		}
 	}
 	return out.String()
+}
+
+// thousands is a number with commas, "" for 0.
+func thousands(n int) string {
+	if n == 0 {
+		return ""
+	}
+	text := strconv.Itoa(n)
+	for i := len(text) - 3; i > 0; i -= 3 {
+		text = text[:i] + "," + text[i:]
+	}
+	return text
+}
+
+// TestLockstepIsInTheLab: the figures are those of the record of the runs.
+func TestLockstepIsInTheLab(t *testing.T) {
+	lab, err := os.ReadFile("../docs/lab/torch-releases.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range Releases() {
+		if row := fmt.Sprintf("| %s | %s |", r.Tried, thousands(r.Lockstep)); r.Lockstep > 0 && !strings.Contains(string(lab), row) {
+			t.Errorf("docs/lab/torch-releases.md has no row %s", row)
+		}
+	}
 }
 
 // settingsKeys are those that some release has.

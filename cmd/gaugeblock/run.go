@@ -104,7 +104,11 @@ func (c *runCommand) Run(env *environment) error {
 	if err != nil {
 		return err
 	}
-	result.Tell(env.stderr)
+	if isTerminal(env.stderr) {
+		result.Tell(unquoted(env.stderr), bold)
+	} else {
+		result.Tell(env.stderr, nil)
+	}
 	if c.Verbose {
 		for _, name := range result.Lacking {
 			say(name)

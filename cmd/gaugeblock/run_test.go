@@ -12,9 +12,9 @@ import (
 	runner "gaugeblock/tools/run"
 )
 
-// runsProgram runs a program that writes the answer of a process which has reserved PEAK bytes, or
+// reserving is a program that writes the answer of a process which has reserved PEAK bytes, or
 // twice that if work completes late, as PyTorch would: no library of the fake GPU is needed.
-func runsProgram(t *testing.T, peak string, arguments ...string) (int, string) {
+func reserving(t *testing.T, peak string) (program string) {
 	t.Helper()
 	libraries := t.TempDir()
 	put := func(path, text string, mode os.FileMode) {
@@ -27,14 +27,34 @@ func runsProgram(t *testing.T, peak string, arguments ...string) (int, string) {
 	}
 	t.Setenv(runner.LibrariesVariable, libraries)
 	t.Setenv("PEAK", peak)
-	program := filepath.Join(libraries, "program")
+	program = filepath.Join(libraries, "program")
 	put(program, `#!/bin/sh
 [ "$GAUGEBLOCK_CUDA_SCHEDULE" = lazy ] && PEAK=$((2 * PEAK))
 echo '{"pid": 1, "devices": [{"peak_reserved": '$PEAK', "peak_allocated": '$PEAK'}]}' > "$GAUGEBLOCK_RUN_FOLDER/1.json"
 `, 0o755)
+	return program
+}
+
+// runsProgram runs a program that has reserved so many bytes.
+func runsProgram(t *testing.T, peak string, arguments ...string) (int, string) {
+	t.Helper()
+	program := reserving(t, peak)
 	var stderr bytes.Buffer
 	status := run(append(append([]string{"run"}, arguments...), "--", program), strings.NewReader(""), &bytes.Buffer{}, &stderr)
 	return status, stderr.String()
+}
+
+// On a terminal the first and the third line are bold, and the prefix is not.
+func TestRunOnTerminal(t *testing.T) {
+	x := onTerminal(t, 120, nil, "run", "--", reserving(t, "1000000000"))
+	if status := x.end(t); status != 0 {
+		t.Fatalf("status %d: %q", status, x.text())
+	}
+	for _, want := range []string{"gaugeblock: \x1b[1mpeak reserved 953.67 MiB", "gaugeblock: it did not run out", "gaugeblock: \x1b[1mthe smallest GPU"} {
+		if !strings.Contains(x.text(), want) {
+			t.Errorf("%q has not %q", x.text(), want)
+		}
+	}
 }
 
 // A run is compared with the result of an earlier one, and fails if it needs too much more.

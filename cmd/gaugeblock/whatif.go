@@ -313,8 +313,10 @@ func (e *environment) writeBrief(out io.Writer, lines brief.Lines) {
 		return
 	}
 	lines.Happened, lines.Cause, lines.Try = quote.Text(lines.Happened), quote.Text(lines.Cause), quote.Text(lines.Try)
-	lines.Write(unquoted(e.stdout), func(line string) string { return text.Bold.Sprint(line) }) // the library knows NO_COLOR
+	lines.Write(unquoted(e.stdout), bold)
 }
+
+func bold(line string) string { return text.Bold.Sprint(line) } // the library knows NO_COLOR
 
 // terminalWidth is the width of a terminal in columns, 0 if the output is not one. The
 // variable COLUMNS sets another.

@@ -125,12 +125,25 @@ func TestCalls(t *testing.T) {
 // What an H200 has answered, about times of events, events of other processes, and memory that
 // is requested in captures: the libraries answer alike.
 func TestQuestions(t *testing.T) {
-	program := compile(t, "questions.c")
-	want, err := os.ReadFile(filepath.Join("testdata", "questions.txt"))
+	answersAlike(t, "questions", nil, "GAUGEBLOCK_CUDA_DEVICES=2", "GAUGEBLOCK_CUDA_MACHINE="+filepath.Join(t.TempDir(), "machine"))
+}
+
+// Which calls an H200 has allowed to a thread while a stream was being captured, in 288 cases. A thread
+// of another process than the machine's has the same rights.
+func TestRights(t *testing.T) {
+	answersAlike(t, "rights", nil)
+	answersAlike(t, "rights", []string{"guest"}, "GAUGEBLOCK_CUDA_MACHINE="+filepath.Join(t.TempDir(), "machine"))
+}
+
+// answersAlike compares what a program of testdata prints with what an H200 has answered.
+func answersAlike(t *testing.T, name string, arguments []string, variables ...string) {
+	t.Helper()
+	program := compile(t, name+".c")
+	want, err := os.ReadFile(filepath.Join("testdata", name+".txt"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, report := run(t, program, nil, "GAUGEBLOCK_CUDA_DEVICES=2", "GAUGEBLOCK_CUDA_MACHINE="+filepath.Join(t.TempDir(), "machine"))
+	got, report := run(t, program, arguments, variables...)
 	if got == string(want) && report == "fake CUDA: 0 hazards\n" {
 		return
 	}

@@ -44,6 +44,22 @@ func (l Lines) Write(w io.Writer, emphasize func(string) string) error {
 	return err
 }
 
+// WriteBehind writes the lines behind a prefix, each no longer than Columns with it, where others
+// write as well. They have no labels.
+func (l Lines) WriteBehind(w io.Writer, prefix string, emphasize func(string) string) {
+	most := Columns - utf8.RuneCountInString(prefix)
+	text := ""
+	for _, line := range []struct {
+		text      string
+		emphasize func(string) string
+	}{{l.Happened, emphasize}, {l.Cause, nil}, {l.Try, emphasize}} {
+		if line.text != "" {
+			text += prefix + emphasized(shorten(line.text, most), line.emphasize) + "\n"
+		}
+	}
+	fmt.Fprint(w, text)
+}
+
 func emphasized(text string, emphasize func(string) string) string {
 	if text == "" || emphasize == nil {
 		return text

@@ -38,7 +38,7 @@ func TestAllocations(t *testing.T) {
 // TestAllocationsOfRun: what the allocations of a recorded run hold together is what is allocated.
 func TestAllocationsOfRun(t *testing.T) {
 	d := build(t, open(t, "../tell/testdata/snapshots/gpt_oom7.default.limit.pickle.gz"))
-	at := d.moment("peak").Entry
+	at := d.layout("peak").Entry
 	sum := d.Allocations.Rest[at/d.Timeline.EntriesPerBucket]
 	for _, a := range d.Allocations.List {
 		if a[allocationBegin] <= int64(at) && int64(at) < a[allocationEnd] {

@@ -22,7 +22,8 @@ type allocatorState struct {
 	allocatedBytes, reservedBytes uint64
 
 	statistics [numStatistics]Statistic
-	sites      *siteTable // who holds the allocated memory; nil: not counted
+	sites      *siteTable     // who holds the allocated memory; nil: not counted
+	recorder   *stateRecorder // nil: states are not recorded
 }
 
 // reservedRange is a segment, or a mapped range of an expandable one.
@@ -77,15 +78,18 @@ func (s *allocatorState) add(entry int, e *snapshot.TraceEntry) {
 	case spec.ActionAlloc:
 		b := activeBlock{s.blockSize(e), e.Size, e.Context, s.sites.of(entry, e), int32(entry), false}
 		s.active.Set(e.Addr, b)
+		s.recorder.allocate(e.Addr, b)
 		s.allocate(&b)
 	case spec.ActionFreeRequested:
 		if b, isActive := s.active.Get(e.Addr); isActive && !b.pendingFree {
 			b.pendingFree = true
 			s.active.Set(e.Addr, b)
+			s.recorder.free(e.Addr)
 			s.free(&b)
 		}
 	case spec.ActionFreeCompleted:
 		if b, isActive := s.active.Delete(e.Addr); isActive {
+			s.recorder.complete(e.Addr)
 			if !b.pendingFree {
 				s.free(&b)
 			}
@@ -125,6 +129,7 @@ func (s *allocatorState) free(b *activeBlock) {
 
 func (s *allocatorState) reserve(at spec.Ptr, r reservedRange) {
 	s.reserved.Set(at, r)
+	s.recorder.reserve(at, r)
 	s.reservedBytes += r.bytes
 }
 
@@ -138,6 +143,7 @@ func (s *allocatorState) unreserve(at spec.Ptr, bytes uint64) {
 		}
 		stop := min(end, start+spec.Ptr(r.bytes))
 		s.reserved.Delete(start)
+		s.recorder.unreserve(start)
 		s.reservedBytes -= r.bytes
 		if before := uint64(at - start); before > 0 {
 			s.reserve(start, reservedRange{before, r.stream, r.pool, r.kind, r.expandable})

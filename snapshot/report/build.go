@@ -27,7 +27,7 @@ type Options struct {
 // limits bound what a report shows, so that a page is small for every snapshot and every
 // number of reports.
 type limits struct {
-	buckets, series, callSites, segments, blocks, mergeShare, ooms, annotations, allocations int
+	buckets, series, callSites, segments, blocks, mergeShare, ooms, annotations, allocations, states int
 }
 
 // limitsFor are the limits of a report that shares the page.
@@ -35,7 +35,7 @@ func limitsFor(reports int) limits {
 	n := max(1, reports)
 	return limits{
 		buckets: max(200, maxBuckets/n), series: max(8, maxSeries/n), callSites: max(12, maxCallSites/n),
-		segments: maxSegments / n, blocks: maxBlocks / n, mergeShare: mergeShare / n, ooms: max(4, maxOOMs/n), annotations: max(8, maxAnnotations/n), allocations: maxAllocations / n,
+		segments: maxSegments / n, blocks: maxBlocks / n, mergeShare: mergeShare / n, ooms: max(4, maxOOMs/n), annotations: max(8, maxAnnotations/n), allocations: maxAllocations / n, states: maxStateItems / n,
 	}
 }
 
@@ -73,7 +73,7 @@ func Build(f *snapshot.File, o Options) (*Data, error) {
 	b := &builder{file: f, device: o.Device, settings: history.DefaultSettings(), sizes: bins{}, limits: limitsFor(o.Share)}
 	b.data = &Data{
 		Title: shorten(o.Title), Device: int(o.Device),
-		OOMs: []OutOfMemory{}, Moments: []Moment{}, Notes: []string{}, Stacks: newStacks(o.Share),
+		OOMs: []OutOfMemory{}, Layouts: []Layout{}, Notes: []string{}, Stacks: newStacks(o.Share),
 	}
 	if f.AllocatorSettings != nil {
 		b.settings = history.SettingsOf(f.AllocatorSettings.Config)
@@ -94,11 +94,12 @@ func Build(f *snapshot.File, o Options) (*Data, error) {
 	}
 	b.sites = newSiteTable(b.trace)
 	b.timeline()
-	b.moments()
+	b.layouts()
 	b.writeSites()
 	b.data.Allocations = b.allocations(b.data.Timeline.EntriesPerBucket)
+	b.data.States = b.states(b.recorder)
 	b.data.totals = b.sites.list
-	if len(b.trace) == 0 && len(b.data.moment("end").Segments) == 0 {
+	if len(b.trace) == 0 && len(b.data.layout("end").Segments) == 0 {
 		return nil, errors.New("the snapshot has nothing of this device: no memory is reserved, and there is no history")
 	}
 	b.data.WhatIf, b.data.Brief, b.data.Verdict = whatIf(o.Comparison), briefOf(o.Comparison), verdict(o.Comparison)
@@ -117,7 +118,7 @@ func workloadOf(f *snapshot.File, o *Options) (*history.Workload, error) {
 }
 
 // builder reads a history twice: for the timeline, which also finds the peak, and for the
-// moments.
+// layouts.
 type builder struct {
 	file     *snapshot.File
 	device   spec.Device
@@ -127,6 +128,7 @@ type builder struct {
 	sizes    bins
 	sites    *siteTable
 	limits   limits
+	recorder *stateRecorder
 	data     *Data
 
 	peak, oom      int      // entries: of the peak allocated, of the first OOM; -1: none
@@ -142,7 +144,7 @@ func (b *builder) timeUS(entry int) int64 {
 	return max(0, b.trace[entry].TimeUS-b.trace[0].TimeUS)
 }
 
-// timeline reads the history for everything but the moments.
+// timeline reads the history for everything but the layouts.
 func (b *builder) timeline() {
 	d := b.data
 	s := newAllocatorState(b.start, b.settings, b.sites)
@@ -196,16 +198,18 @@ func (b *builder) count(i int, e *snapshot.TraceEntry) {
 	}
 }
 
-// moments reads the history a second time, for the moments, and for who holds the memory.
-func (b *builder) moments() {
+// layouts reads the history a second time, for the layouts, and for who holds the memory.
+func (b *builder) layouts() {
 	b.sites.forget()
 	s := newAllocatorState(b.start, b.settings, b.sites)
+	recorder := recordStates(s, len(b.trace))
 	series := b.sites.mostHeld(b.limits.series)
 	if b.peak < 0 {
 		b.atPeak(s)
 	}
 	bucket := 0
 	for i := range b.trace {
+		recorder.now = int64(i)
 		s.add(i, &b.trace[i])
 		if bucket < len(b.data.Timeline.highest) && i == b.data.Timeline.highest[bucket] {
 			b.sample(series)
@@ -213,21 +217,22 @@ func (b *builder) moments() {
 		}
 		if i == b.peak {
 			b.atPeak(s)
-			b.data.Moments = append(b.data.Moments, b.moment("peak", "At the peak of allocated memory", i, s.segments(b.device), s))
+			b.data.Layouts = append(b.data.Layouts, b.layout("peak", "At the peak of allocated memory", i, s.segments(b.device), s))
 		}
 		if i == b.oom {
 			b.sites.remember(func(h *holder) *Holding { return &h.oom })
-			b.data.Moments = append(b.data.Moments, b.moment("oom", "At the first out of memory", i, s.segments(b.device), s))
+			b.data.Layouts = append(b.data.Layouts, b.layout("oom", "At the first out of memory", i, s.segments(b.device), s))
 		}
 	}
 	b.data.Sizes = b.sizes.sorted()
+	b.recorder = recorder
 	segments := slices.DeleteFunc(slices.Clone(b.file.Segments), func(s spec.Segment) bool { return s.Device != b.device })
 	if len(b.trace) == 0 { // the end is all there is
 		s = newAllocatorState(segments, b.settings, b.sites)
 		b.atPeak(s)
 		b.data.Summary.PeakAllocated, b.data.Summary.PeakReserved = s.allocatedBytes, s.reservedBytes
 	}
-	b.data.Moments = append(b.data.Moments, b.moment("end", "At the end", len(b.trace)-1, segments, s))
+	b.data.Layouts = append(b.data.Layouts, b.layout("end", "At the end", len(b.trace)-1, segments, s))
 }
 
 // atPeak counts what is allocated at the peak.

@@ -153,7 +153,7 @@ func TestSeriesAddUp(t *testing.T) {
 			end.add(s.End)
 			peak.add(s.Peak)
 		}
-		if end[0] != data.moment("end").Allocated || peak[0] != data.Summary.PeakAllocated {
+		if end[0] != data.layout("end").Allocated || peak[0] != data.Summary.PeakAllocated {
 			t.Errorf("%s: sites hold %d at the end and %d at the peak", file, end[0], peak[0])
 		}
 		if len(data.Categories) == 0 {

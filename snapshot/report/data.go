@@ -31,7 +31,8 @@ type Data struct {
 	Labels      []Label       `json:"labels"` // user metadata
 	Statistics  []Statistic   `json:"statistics"`
 	OOMs        []OutOfMemory `json:"ooms"`    // requests that failed, the first ones
-	Moments     []Moment      `json:"moments"` // in order of time
+	Layouts     []Layout      `json:"layouts"` // in order of time
+	States      States        `json:"states"`
 	Sizes       []SizeBin     `json:"sizes"`
 	Stacks      stacks        `json:"stacks"`
 	WhatIf      *WhatIf       `json:"whatif"` // nil: no prediction was made
@@ -40,10 +41,10 @@ type Data struct {
 	totals []siteTotals // of all sites
 }
 
-// moment is the moment of a name, nil if there is none. There is always one at the "end".
-func (d *Data) moment(name string) *Moment {
-	for i := range d.Moments {
-		if m := &d.Moments[i]; m.Name == name {
+// layout is the layout of a name, nil if there is none. There is always one at the "end".
+func (d *Data) layout(name string) *Layout {
+	for i := range d.Layouts {
+		if m := &d.Layouts[i]; m.Name == name {
 			return m
 		}
 	}

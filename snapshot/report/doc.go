@@ -8,7 +8,7 @@
 //	                                 └─ everything that the page shows, as JSON
 //
 // Data is small for every history: the timeline has as many buckets as a page has pixels
-// (timeline.go), blocks too small to be seen are merged (moment.go), and each call stack
+// (timeline.go), blocks too small to be seen are merged (layout.go), and each call stack
 // is there once (stacks.go).
 //
 // The page (page.go and page/) loads nothing and sends nothing. The names of files and

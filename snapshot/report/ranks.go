@@ -48,7 +48,7 @@ type RankBuilder struct {
 
 // Add adds the report of a rank. Name is that of the file.
 func (r *RankBuilder) Add(name string, d *Data) {
-	end := d.moment("end")
+	end := d.layout("end")
 	r.names = append(r.names, name)
 	r.list = append(r.list, Rank{
 		Name: shorten(name), Number: -1, Device: d.Device, Summary: d.Summary,

@@ -43,7 +43,7 @@ func TestMiddleRank(t *testing.T) {
 
 // TestLargestSitesOfRank: of many call sites those that hold the most are kept.
 func TestLargestSitesOfRank(t *testing.T) {
-	d := &Data{Moments: []Moment{{Name: "end"}}}
+	d := &Data{Layouts: []Layout{{Name: "end"}}}
 	for i := range maxSitesOfRank + 5 {
 		var s siteTotals
 		s.peak[0] = uint64(i)

@@ -94,10 +94,10 @@ func TestData(t *testing.T) {
 			return lines(t, data.Labels)
 		case "statistics":
 			return lines(t, data.Statistics)
-		case "moment":
+		case "layout":
 			var name string
 			d.ScanArgs(t, "name", &name)
-			return lines(t, data.moment(name))
+			return lines(t, data.layout(name))
 		}
 		return "no such thing"
 	})
@@ -146,7 +146,7 @@ func TestTrueStatistics(t *testing.T) {
 				t.Fatal(err)
 			}
 			data := buildRun(t, file)
-			end := data.moment("end")
+			end := data.layout("end")
 			want := []uint64{truth.PeakReserved, uint64(truth.OOMs), truth.Reserved, truth.Allocated}
 			got := []uint64{data.Summary.PeakReserved, uint64(data.Summary.OOMs), end.Reserved, end.Allocated}
 			if data.Summary.Complete { // else the peak may be before the history
@@ -157,18 +157,18 @@ func TestTrueStatistics(t *testing.T) {
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("(-true +report):\n%s", diff)
 			}
-			if m := data.moment("peak"); m != nil && m.Allocated != data.Summary.PeakAllocated {
-				t.Errorf("%d bytes are allocated in the moment of the peak, and %d at the peak", m.Allocated, data.Summary.PeakAllocated)
+			if m := data.layout("peak"); m != nil && m.Allocated != data.Summary.PeakAllocated {
+				t.Errorf("%d bytes are allocated in the layout of the peak, and %d at the peak", m.Allocated, data.Summary.PeakAllocated)
 			}
-			for _, m := range data.Moments {
-				checkMoment(t, &m)
+			for _, m := range data.Layouts {
+				checkLayout(t, &m)
 			}
 		})
 	}
 }
 
-// checkMoment: the blocks are the whole segments, and the sums of a segment are right.
-func checkMoment(t *testing.T, m *Moment) {
+// checkLayout: the blocks are the whole segments, and the sums of a segment are right.
+func checkLayout(t *testing.T, m *Layout) {
 	t.Helper()
 	for _, s := range m.Segments {
 		sum, inactive := int64(0), uint64(0)
@@ -197,8 +197,8 @@ func checkMoment(t *testing.T, m *Moment) {
 func TestWithoutHistory(t *testing.T) {
 	f := open(t, filepath.Join("testdata", "small.json"))
 	data := build(t, &snapshot.File{Segments: f.Segments})
-	if len(data.Moments) != 1 || data.moment("end") == nil || len(data.Timeline.AllocatedMax) != 0 || len(data.Notes) != 1 {
-		t.Errorf("moments %v, timeline %v, notes %q", data.Moments, data.Timeline, data.Notes)
+	if len(data.Layouts) != 1 || data.layout("end") == nil || len(data.Timeline.AllocatedMax) != 0 || len(data.Notes) != 1 {
+		t.Errorf("layouts %v, timeline %v, notes %q", data.Layouts, data.Timeline, data.Notes)
 	}
 	if _, err := Build(&snapshot.File{}, Options{}); err == nil {
 		t.Error("an empty snapshot is accepted")

@@ -68,8 +68,8 @@ func TestListedOOMs(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(d.OOMs) != min(n, most) || d.Summary.OOMs != n || d.Summary.Requests != n || d.OOMs[0].Entry != first || d.OOMs[0].TimeUS != int64(first) || d.moment("oom").Entry != first {
-			t.Errorf("%d failed: %+v of %d are listed, the first moment is at %d", n, d.OOMs, d.Summary.OOMs, d.moment("oom").Entry)
+		if len(d.OOMs) != min(n, most) || d.Summary.OOMs != n || d.Summary.Requests != n || d.OOMs[0].Entry != first || d.OOMs[0].TimeUS != int64(first) || d.layout("oom").Entry != first {
+			t.Errorf("%d failed: %+v of %d are listed, the first layout is at %d", n, d.OOMs, d.Summary.OOMs, d.layout("oom").Entry)
 		}
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"gaugeblock/internal/brief"
 )
 
 // counts are reads of a count by which PyTorch allocates: a wrong one gives wrong sizes.
@@ -33,7 +35,7 @@ func (a *Answer) doubts() (lines []string) {
 	if all == 1 {
 		text = "1 decision rests on an unknown value" + map[bool]string{true: ", a size", false: ", no size"}[sizes == 1]
 	}
-	return append(lines, text+": "+a.named(width-len("gaugeblock: : ")-len(text)))
+	return append(lines, text+": "+a.named(brief.Columns-len(prefix+": ")-len(text)))
 }
 
 // named names the lines that decide most often, as far as they have room.

@@ -57,7 +57,7 @@ type Summary struct {
 // Summarize says what follows from a result.
 func (r *Result) Summarize() Summary {
 	var told strings.Builder
-	r.Tell(&told)
+	r.Tell(&told, nil)
 	s := Summary{Told: told.String(), OutOfMemory: r.EndedWithoutMemory()}
 	if _, device := r.Worst(); device != nil {
 		s.PeakReserved, s.PeakAllocated = device.PeakReserved, device.PeakAllocated

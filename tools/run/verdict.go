@@ -7,39 +7,35 @@ import (
 	"unicode/utf8"
 
 	"gaugeblock/fakegpu/cuda/gpus"
+	"gaugeblock/internal/brief"
+	"gaugeblock/internal/quote"
 	"gaugeblock/spec"
 	"gaugeblock/upstream"
 )
 
 func size(bytes uint64) string { return spec.FormatSize(bytes) }
 
-// width is how many characters a line has at most.
-const width = 100
+// prefix is what the lines begin with: they stand among those of the program.
+const prefix = "gaugeblock: "
 
 // Tell writes the result in three lines: the peaks, whether and where memory ran out, and what
-// to try. Behind them is what the answer rests on. No line is longer than width.
-func (r *Result) Tell(w io.Writer) {
+// to try. Behind them is what the answer rests on. A terminal emphasizes the first and the third.
+func (r *Result) Tell(w io.Writer, emphasize func(string) string) {
 	process, device := r.Worst()
 	if device == nil {
-		tell(w, "no process allocated GPU memory through PyTorch, or none could end with an answer")
+		none := brief.Lines{Cause: "no process allocated GPU memory through PyTorch, or none could end with an answer"}
+		none.WriteBehind(w, prefix, emphasize)
 		return
 	}
-	tell(w, fmt.Sprintf("peak reserved %s, allocated %s, on %s (%s)%s", size(device.PeakReserved), size(device.PeakAllocated),
-		r.GPU, size(r.Memory), r.others(process)))
-	tell(w, r.memoryLine(device))
-	tell(w, r.advice(device))
+	brief.Lines{
+		Happened: quote.Text(fmt.Sprintf("peak reserved %s, allocated %s, on %s (%s)%s", size(device.PeakReserved), size(device.PeakAllocated),
+			r.GPU, size(r.Memory), r.others(process))),
+		Cause: quote.Text(r.memoryLine(device)),
+		Try:   r.advice(device),
+	}.WriteBehind(w, prefix, emphasize)
 	for _, line := range process.doubts() {
-		tell(w, line)
+		brief.Lines{Cause: quote.Text(line)}.WriteBehind(w, prefix, emphasize)
 	}
-}
-
-// tell writes a line, of which the end is left out if it is too long.
-func tell(w io.Writer, line string) {
-	line = "gaugeblock: " + line
-	if utf8.RuneCountInString(line) > width {
-		line = string([]rune(line)[:width-1]) + "…"
-	}
-	fmt.Fprintln(w, line)
 }
 
 // short is a place in the program of which folders are left out if it has more than most characters.
@@ -86,7 +82,7 @@ func (r *Result) memoryLine(device *Device) string {
 	if f.At != "" {
 		what += " at "
 	}
-	return what + short(f.At, width-len("gaugeblock: ")-len(what)-len(text)) + text
+	return what + short(f.At, brief.Columns-len(prefix)-len(what)-len(text)) + text
 }
 
 // idle is what was reserved and not allocated, and free what the GPU still had for the program.

@@ -5,12 +5,13 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"gaugeblock/internal/brief"
 	"gaugeblock/spec"
 )
 
 func told(r Result) string {
 	var b strings.Builder
-	r.Tell(&b)
+	r.Tell(&b, nil)
 	return b.String()
 }
 
@@ -47,7 +48,7 @@ func TestVerdict(t *testing.T) {
 			[]string{"1 decision rests on an unknown value, no size: a.py:7 item"}},
 	} {
 		for line := range strings.Lines(told(c.result)) {
-			if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > width {
+			if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > brief.Columns {
 				t.Errorf("%s: a line of %d characters: %s", name, n, line)
 			}
 		}
@@ -56,6 +57,16 @@ func TestVerdict(t *testing.T) {
 				t.Errorf("%s: %s has not %q", name, got, want)
 			}
 		}
+	}
+}
+
+// What comes from the program does not reach the terminal as it is.
+func TestVerdictIsQuoted(t *testing.T) {
+	bad := OutOfMemory{Asked: 1, At: "a\x1b[2J.py:1"}
+	r := Result{Memory: spec.GiB, Processes: []Answer{{Uncaught: "torch.OutOfMemoryError", OOMs: []OutOfMemory{bad},
+		Devices: []Device{{}}, Decisions: map[string]int{"b\x1b.py:7 item": 1}}}}
+	if got := told(r); strings.Contains(got, "\x1b") || !strings.Contains(got, `a\u001b[2J.py:1`) || !strings.Contains(got, `b\u001b.py:7`) {
+		t.Errorf("%q", got)
 	}
 }
 

@@ -133,6 +133,7 @@ func FromEnvironment(get func(string) string) (*Process, error) {
 	machine := fakegpu.NewMachine(config)
 	p := NewProcess(machine.NewProcess())
 	p.Waits, p.Illegal, p.InHost, p.NoBytes = waits, true, inHost, bytes == "none"
+	p.CallersDiffer = true
 	p.Log = s.log()
 	p.Threads = threads && hazards != 2
 	p.take(gpu)

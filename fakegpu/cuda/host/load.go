@@ -49,7 +49,7 @@ func gaugeblockHostCall(operation C.int, w *C.uint64_t) C.int {
 	if p == nil {
 		return 3 // cudaErrorInitializationError
 	}
-	return C.int(p.perform(operation, (*words)(unsafe.Pointer(w))))
+	return C.int(p.call(operation, (*words)(unsafe.Pointer(w))))
 }
 
 // Call performs an operation for a machine in a library (../machine).

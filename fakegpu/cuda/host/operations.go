@@ -64,9 +64,6 @@ func putNodes(address C.uint64_t, room *C.uint64_t, nodes []spec.GraphNode) {
 
 // perform does an operation. Its result is CUDA's number of an error.
 func (p *Process) perform(operation C.int, w *words) int {
-	if p.remote != nil {
-		return p.performRemotely(operation, w)
-	}
 	p.enter()
 	defer p.leave()
 	p.look()
@@ -147,6 +144,8 @@ func (p *Process) memoryOperation(operation C.int, w *words) (int, bool) {
 		return p.malloc(w), true
 	case C.GAUGEBLOCK_FREE:
 		return p.free(w), true
+	case C.GAUGEBLOCK_HOST_ALLOC:
+		return number(p.mayAllocate(0)), true
 	case C.GAUGEBLOCK_MEM_INFO:
 		free, total, err := g.MemInfo(device(w[0]))
 		w[1], w[2] = C.uint64_t(free), C.uint64_t(total)
@@ -196,18 +195,20 @@ func (p *Process) attribute(w *words) int {
 	return 0
 }
 
-// captureRelaxed is the number of the mode in which a thread may do what a capture forbids.
-const captureRelaxed = 2
+// mayAllocate: a capture that forbids to free forbids to allocate. The GPU itself takes every
+// caller for one whom it is allowed; freeing nothing is refused as the rest, and invalidates the
+// capture.
+func (p *Process) mayAllocate(dev spec.Device) error {
+	if !p.GPU.FreeForbidden() {
+		return nil
+	}
+	return p.GPU.Free(dev, 0)
+}
 
-// malloc: under a capture that is not relaxed only a thread that says it knows what it does
-// (cudaThreadExchangeStreamCaptureMode) may allocate. The GPU takes every caller for such a
-// thread; freeing nothing is refused to all others, and invalidates the capture.
 func (p *Process) malloc(w *words) int {
 	dev := device(w[0])
-	if w[3] != captureRelaxed && p.GPU.FreeForbidden() {
-		if err := p.GPU.Free(dev, 0); err != nil {
-			return number(err)
-		}
+	if err := p.mayAllocate(dev); err != nil {
+		return number(err)
 	}
 	malloc := func() (spec.Ptr, error) { return p.GPU.Malloc(dev, uint64(w[1])) }
 	around := p.AroundMalloc

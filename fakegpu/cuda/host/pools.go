@@ -66,8 +66,8 @@ func newDriverPool(g *fakegpu.GPU, dev spec.Device) *driverPool {
 }
 
 // poolMalloc is cudaMallocFromPoolAsync.
-func (p *Process) poolMalloc(dev spec.Device, id uint64, s spec.Stream, bytes, mode uint64) (spec.Ptr, int) {
-	captured, err := p.inCapture(dev, s, mode)
+func (p *Process) poolMalloc(dev spec.Device, id uint64, s spec.Stream, bytes uint64) (spec.Ptr, int) {
+	captured, err := p.inCapture(dev, s)
 	switch {
 	case err != nil:
 		return 0, number(err)
@@ -114,22 +114,19 @@ func (pool *driverPool) obtain(s spec.Stream, bytes uint64) (spec.Ptr, error) {
 
 func aligned(bytes uint64) uint64 { return (bytes + arenaAlign - 1) &^ (arenaAlign - 1) }
 
-// inCapture reports whether a stream is being captured. Of another stream a thread that is not
-// relaxed may ask nothing while a capture forbids it, which invalidates the capture.
-func (p *Process) inCapture(dev spec.Device, s spec.Stream, mode uint64) (bool, error) {
+// inCapture reports whether a stream is being captured. Of another stream nothing may
+// be asked while a capture forbids it, which invalidates the capture.
+func (p *Process) inCapture(dev spec.Device, s spec.Stream) (bool, error) {
 	info, err := p.GPU.CaptureStatus(dev, s)
 	if err != nil || info.Status != spec.CaptureNone {
 		return err == nil, err
 	}
-	if mode != captureRelaxed {
-		err = p.GPU.Free(dev, 0) // of nothing
-	}
-	return false, err
+	return false, p.mayAllocate(dev)
 }
 
 // freeAsync is cudaFreeAsync.
-func (p *Process) freeAsync(at spec.Ptr, dev spec.Device, s spec.Stream, mode uint64) int {
-	captured, err := p.inCapture(dev, s, mode)
+func (p *Process) freeAsync(at spec.Ptr, dev spec.Device, s spec.Stream) int {
+	captured, err := p.inCapture(dev, s)
 	switch {
 	case err != nil:
 		return number(err)

@@ -12,11 +12,11 @@ import "gaugeblock/spec"
 func (p *Process) poolOperation(operation C.int, w *words) (int, bool) {
 	switch operation {
 	case C.GAUGEBLOCK_POOL_MALLOC:
-		at, result := p.poolMalloc(device(w[0]), uint64(w[1]), stream(w[2]), uint64(w[3]), uint64(w[5]))
+		at, result := p.poolMalloc(device(w[0]), uint64(w[1]), stream(w[2]), uint64(w[3]))
 		w[4] = C.uint64_t(at)
 		return result, true
 	case C.GAUGEBLOCK_POOL_FREE:
-		return p.freeAsync(ptr(w[1]), device(w[0]), stream(w[2]), uint64(w[3])), true
+		return p.freeAsync(ptr(w[1]), device(w[0]), stream(w[2])), true
 	case C.GAUGEBLOCK_POOL_CREATE, C.GAUGEBLOCK_POOL_DEFAULT, C.GAUGEBLOCK_POOL_DESTROY,
 		C.GAUGEBLOCK_POOL_TRIM, C.GAUGEBLOCK_POOL_GET, C.GAUGEBLOCK_POOL_SET, C.GAUGEBLOCK_POOL_ACCESS:
 		p.pools.mu.Lock()

@@ -40,6 +40,9 @@ type Process struct {
 	// Threads: what a thread has waited for orders only what that thread does later, and what
 	// others do that it has told (gaugeblock_release, gaugeblock_acquire).
 	Threads bool
+	// CallersDiffer: what a capture forbids depends on which thread began it and which one
+	// calls. A Go program cannot say so: its goroutines change threads.
+	CallersDiffer bool
 	// Attributes are the devices' attributes, by CUDA's numbers.
 	Attributes map[int]int
 	// Log, if given, hears the names of functions that were called and are not there, each
@@ -54,7 +57,9 @@ type Process struct {
 	shareable sync.Map    // events that other processes can open
 	lost      atomic.Bool // see Illegal
 
-	remote *remote // the machine is another process's
+	remote *remote         // the machine is another process's
+	served *fakegpu.Caller // who makes the call of another process that is under way
+	modes  sync.Map        // the capture modes of threads that are in a call, but for global
 
 	turn    sync.Mutex // a thread's, from the saying which it is to the end of its call
 	mu      sync.Mutex
@@ -66,7 +71,9 @@ type Process struct {
 
 // NewProcess is a process whose GPU is given. It has the attributes of an H200.
 func NewProcess(gpu *fakegpu.GPU) *Process {
-	return &Process{GPU: gpu, Waits: WaitsAnswer, Attributes: gpus.All[0].Attributes()}
+	p := &Process{GPU: gpu, Waits: WaitsAnswer, Attributes: gpus.All[0].Attributes()}
+	gpu.SetCallers(p.caller)
+	return p
 }
 
 // waitValue is a stream that goes on when a word of host memory has reached a value

@@ -18,12 +18,13 @@ import (
 // a copy to the host waits until it is done, and no call can name memory of the host that the
 // device is to look at later: host functions and waits for a word are not supported.
 
-// request is a call of another process: an operation, its words, and what is in the memory
-// that they name.
+// request is a call of another process: an operation, its words, what is in the memory that
+// they name, and who makes it.
 type request struct {
 	Operation int32
 	Words     [8]uint64
 	Memory    [][]byte
+	Caller    fakegpu.Caller
 }
 
 // answer is what came of it.
@@ -91,6 +92,7 @@ func (p *Process) serve(connection net.Conn) {
 		if in.Decode(&q) != nil {
 			return
 		}
+		p.served = &q.Caller
 		a := p.answer(&q)
 		if out.Encode(&a) != nil {
 			return

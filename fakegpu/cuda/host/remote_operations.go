@@ -57,7 +57,7 @@ var places = map[C.int][]passed{
 }
 
 // performRemotely asks the machine of another process.
-func (p *Process) performRemotely(operation C.int, w *words) int {
+func (p *Process) performRemotely(operation C.int, mode spec.CaptureMode, w *words) int {
 	switch operation {
 	case C.GAUGEBLOCK_LACKS:
 		p.lacks(text(w[0]))
@@ -71,7 +71,7 @@ func (p *Process) performRemotely(operation C.int, w *words) int {
 		p.lacks("what looks at host memory later, in a process without the machine,")
 		return notSupported
 	}
-	q := request{Operation: int32(operation), Words: *numbers(w)}
+	q := request{Operation: int32(operation), Words: *numbers(w), Caller: callingThread(mode)}
 	if operation == C.GAUGEBLOCK_PAGE_IMPORT {
 		q.Memory = [][]byte{contentOf(w)}
 	}

@@ -15,8 +15,9 @@
 	X(COUNT)             /* -> 0 devices */ \
 	X(PROPERTIES)        /* 0 device, 3 char[256] -> 1 bytes, 2 flags: 1 RDMA, 2 fabric */ \
 	X(ATTRIBUTE)         /* 0 device, 1 CUDA's number of the attribute -> 2 value */ \
-	X(MALLOC)            /* 0 device, 1 bytes, 3 capture mode of the thread -> 2 address */ \
-	X(FREE)              /* 0 address, 1 capture mode of the thread */ \
+	X(MALLOC)            /* 0 device, 1 bytes -> 2 address */ \
+	X(FREE)              /* 0 address */ \
+	X(HOST_ALLOC)        /* fails if a capture forbids the host to allocate what devices can reach */ \
 	X(MEM_INFO)          /* 0 device -> 1 free, 2 total */ \
 	X(POINTER)           /* 0 address -> 1 whether it is the device's, 2 device, 3 beginning, 4 bytes */ \
 	X(EVENT_CREATE)      /* 0 device, 2 CUDA's flags -> 1 event */ \
@@ -69,8 +70,8 @@
 	X(COMPUTE)           /* 0 device, 1 stream, 2 uint64[7], as gaugeblock_kernel */ \
 	X(BYTES_IN_HOST)     /* -> 0 whether */ \
 	X(WAIT_VALUE)        /* 0 device, 1 stream, 2 uint32_t *, 3 value */ \
-	X(POOL_MALLOC)       /* 0 device, 1 pool, 2 stream, 3 bytes, 5 capture mode of the thread -> 4 address */ \
-	X(POOL_FREE)         /* 0 device, 1 address, 2 stream, 3 capture mode of the thread */ \
+	X(POOL_MALLOC)       /* 0 device, 1 pool, 2 stream, 3 bytes -> 4 address */ \
+	X(POOL_FREE)         /* 0 device, 1 address, 2 stream */ \
 	X(POOL_CREATE)       /* 0 device -> 1 pool */ \
 	X(POOL_DESTROY)      /* 0 pool */ \
 	X(POOL_DEFAULT)      /* 0 device -> 1 pool */ \
@@ -96,6 +97,9 @@ enum gaugeblock_operation {
 	GAUGEBLOCK_OPERATIONS(GAUGEBLOCK_NUMBER)
 #undef GAUGEBLOCK_NUMBER
 };
+
+// The capture mode of the calling thread is in the number of the operation, from this bit on.
+enum { GAUGEBLOCK_MODE = 16 };
 
 typedef int (*gaugeblock_call)(int operation, uint64_t *words);
 

@@ -42,6 +42,8 @@ static void load(void) {
 	atexit(finish);
 }
 
+static __thread int capture_mode; // global, as CUDA has it
+
 int gaugeblock_do(int operation, uint64_t *words) {
 	gaugeblock_call call = machine;
 	if (call == NULL) {
@@ -51,11 +53,10 @@ int gaugeblock_do(int operation, uint64_t *words) {
 			return NOT_INITIALIZED;
 		}
 	}
-	return call(operation, words);
+	return call(operation | capture_mode << GAUGEBLOCK_MODE, words);
 }
 
 static __thread int current = -1;
-static __thread int capture_mode; // global, as CUDA has it
 static __thread uint64_t nodes[MAX_NODES];
 
 int gaugeblock_current(void) { return current; }

@@ -263,7 +263,7 @@ GAUGEBLOCK_API Result cuCtxEnablePeerAccess(void *peer, unsigned flags) {
 
 GAUGEBLOCK_API Result cuMemAlloc_v2(Ptr *ptr, size_t bytes) {
 	CURRENT(device)
-	WORDS((uint64_t)device, bytes, 0, (uint64_t)gaugeblock_mode(0, 0));
+	WORDS((uint64_t)device, bytes);
 	int r = gaugeblock_do(GAUGEBLOCK_MALLOC, w);
 	if (r == 0) {
 		*ptr = w[2];
@@ -274,7 +274,7 @@ GAUGEBLOCK_API Result cuMemAlloc_v2(Ptr *ptr, size_t bytes) {
 GAUGEBLOCK_API Result cuMemFree_v2(Ptr ptr) {
 	CURRENT(device)
 	(void)device;
-	WORDS(ptr, (uint64_t)gaugeblock_mode(0, 0));
+	WORDS(ptr);
 	return gaugeblock_do(GAUGEBLOCK_FREE, w);
 }
 

@@ -61,8 +61,13 @@ int gaugeblock_host_alloc(void **ptr, size_t bytes) {
 	if (bytes == 0) {
 		return 0;
 	}
+	WORDS(0);
+	int r = gaugeblock_do(GAUGEBLOCK_HOST_ALLOC, w);
+	if (r != 0) {
+		return r;
+	}
 	void *made = bytes > SIZE_MAX - PAGE ? NULL : aligned_alloc(PAGE, (bytes + PAGE - 1) / PAGE * PAGE);
-	int r = made == NULL ? OUT_OF_MEMORY : gaugeblock_pin(made, bytes);
+	r = made == NULL ? OUT_OF_MEMORY : gaugeblock_pin(made, bytes);
 	if (r != 0) {
 		free(made);
 		return r;

@@ -158,7 +158,7 @@ GAUGEBLOCK_API Error cudaMalloc(void **ptr, size_t bytes) {
 	if (bytes == 0) {
 		return 0;
 	}
-	WORDS(CURRENT, bytes, 0, (uint64_t)gaugeblock_mode(0, 0));
+	WORDS(CURRENT, bytes);
 	int r = DO(MALLOC);
 	if (r == 0) {
 		*ptr = (void *)w[2];
@@ -170,7 +170,7 @@ GAUGEBLOCK_API Error cudaFree(void *ptr) {
 	if (ptr == NULL) {
 		return 0;
 	}
-	WORDS(P(ptr), (uint64_t)gaugeblock_mode(0, 0));
+	WORDS(P(ptr));
 	return DO(FREE);
 }
 
@@ -273,7 +273,7 @@ GAUGEBLOCK_API Error cudaMemPoolDestroy(void *pool) {
 
 GAUGEBLOCK_API Error cudaMallocFromPoolAsync(void **ptr, size_t bytes, void *pool, void *stream) {
 	ON(stream, number, device)
-	WORDS(device, P(pool), number, bytes, 0, (uint64_t)gaugeblock_mode(0, 0));
+	WORDS(device, P(pool), number, bytes);
 	int r = DO(POOL_MALLOC);
 	if (r == 0) {
 		*ptr = (void *)w[4];
@@ -287,7 +287,7 @@ GAUGEBLOCK_API Error cudaMallocAsync(void **ptr, size_t bytes, void *stream) {
 
 GAUGEBLOCK_API Error cudaFreeAsync(void *ptr, void *stream) {
 	ON(stream, number, device)
-	WORDS(device, P(ptr), number, (uint64_t)gaugeblock_mode(0, 0));
+	WORDS(device, P(ptr), number);
 	return DO(POOL_FREE);
 }
 
@@ -691,7 +691,14 @@ GAUGEBLOCK_API Error cudaMemcpyAsync(void *dst, const void *src, size_t bytes, i
 
 GAUGEBLOCK_API Error cudaMemcpy(void *dst, const void *src, size_t bytes, int kind) {
 	int r = cudaMemcpyAsync(dst, src, bytes, kind, NULL);
-	return r != 0 ? r : cudaStreamSynchronize(NULL);
+	if (r != 0) {
+		return r;
+	}
+	enum { RELAXED = 2 };
+	int mode = gaugeblock_mode(1, RELAXED); // no capture forbids this wait
+	r = cudaStreamSynchronize(NULL);
+	gaugeblock_mode(1, mode);
+	return r;
 }
 
 GAUGEBLOCK_API Error cudaMemcpyPeerAsync(void *dst, int to, const void *src, int from, size_t bytes, void *stream) {

@@ -91,14 +91,14 @@ GAUGEBLOCK_API const char *ncclGetLastError(void *c) {
 }
 
 API ncclMemAlloc(void **ptr, size_t bytes) {
-	WORDS((uint64_t)gaugeblock_current_runtime(), bytes, 0, (uint64_t)gaugeblock_mode(0, 0));
+	WORDS((uint64_t)gaugeblock_current_runtime(), bytes);
 	int r = gaugeblock_do(GAUGEBLOCK_MALLOC, w);
 	*ptr = (void *)w[2];
 	return r == 0 ? 0 : FAILED;
 }
 
 API ncclMemFree(void *ptr) {
-	WORDS(P(ptr), (uint64_t)gaugeblock_mode(0, 0));
+	WORDS(P(ptr));
 	return gaugeblock_do(GAUGEBLOCK_FREE, w) == 0 ? 0 : FAILED;
 }
 

@@ -113,10 +113,30 @@
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => colorListeners.forEach((f) => f()));
 
   // Prepares a canvas that is as wide as its box, and redraws it when that changes, or
-  // the colours do.
+  // the colours do. draw.over draws what moves above what draw.paint has drawn, which is kept.
+  // view.soon() paints all in the next animation frame, view.overSoon() only what moves.
   const canvasOf = (box, draw) => {
-    const canvas = box.querySelector("canvas");
+    const canvas = box.querySelector("canvas"), kept = document.createElement("canvas");
     const view = { width: 0, height: 0, context: canvas.getContext("2d"), redraw: undefined };
+    let frame = 0, all = false;
+    const copy = (from, to) => {
+      const g = to.getContext("2d");
+      g.save(); g.setTransform(1, 0, 0, 1, 0, 0); g.clearRect(0, 0, to.width, to.height); g.drawImage(from, 0, 0); g.restore();
+    };
+    const paint = () => {
+      all = false;
+      view.context.clearRect(0, 0, view.width, view.height);
+      draw.paint(view);
+      if (draw.over) { copy(canvas, kept); draw.over(view); }
+    };
+    const paintNext = () => {
+      frame = 0;
+      if (!view.width) return;
+      if (all) paint(); else { copy(kept, canvas); draw.over(view); }
+    };
+    const next = () => { frame = frame || requestAnimationFrame(paintNext); };
+    view.soon = () => { all = true; next(); };
+    view.overSoon = next;
     view.redraw = () => {
       view.width = box.clientWidth;
       if (!view.width) return;
@@ -128,8 +148,9 @@
       canvas.width = Math.round(view.width * scale);
       canvas.height = Math.round(view.height * scale);
       canvas.style.height = view.height + "px";
+      if (draw.over) { kept.width = canvas.width; kept.height = canvas.height; }
       view.context.setTransform(scale, 0, 0, scale, 0, 0);
-      draw.paint(view);
+      paint();
     };
     let width = 0;
     queueMicrotask(() => { width = box.clientWidth; view.redraw(); }); // when the page is built
@@ -176,7 +197,7 @@
 
   // ---- colours
 
-  const dark = () => matchMedia("(prefers-color-scheme: dark)").matches;
+  const darkScheme = matchMedia("(prefers-color-scheme: dark)"), dark = () => darkScheme.matches;
   // The colour of the i-th series: neighbours differ in hue and lightness.
   const hues = [212, 28, 150, 340, 265, 55, 190, 8, 100, 305];
   const seriesColor = (i) => {
@@ -279,19 +300,47 @@
         for (let bytes = 0; bytes <= top * 1.04; bytes += step) all.push(bytes);
         return all;
       };
-      // The area between two functions of the bucket.
-      const area = (view, low, high) => {
-        const g = view.context;
-        g.beginPath();
-        for (let i = from; i < to; i++) { const y = level(view, high(i)); g.lineTo(place(view, i), y); g.lineTo(place(view, i + 1), y); }
-        for (let i = to - 1; i >= from; i--) { const y = level(view, low(i)); g.lineTo(place(view, i + 1), y); g.lineTo(place(view, i), y); }
-        g.closePath();
+      // The buckets that are shown, in columns of a pixel or more. The one with the most memory
+      // stands for the others.
+      const columnsOf = (view) => {
+        const list = [];
+        for (let i = from, end; i < to; i = end) {
+          const x = place(view, i);
+          let most = i;
+          for (end = i + 1; end < to && place(view, end) - x < 1; end++) if (t.allocatedMax[end] > t.allocatedMax[most]) most = end;
+          list.push({ x, x2: place(view, end), first: i, end, most });
+        }
+        return list;
       };
-      const line = (view, value, color, width) => {
+      const extreme = (columns, values, better) => columns.map((c) => {
+        let best = values[c.first];
+        for (let i = c.first + 1; i < c.end; i++) best = better(best, values[i]);
+        return best;
+      });
+      // A line at a height in each column, without the corners of flat parts.
+      const steps = (view, columns, values) => {
+        const g = view.context, last = columns.length - 1;
+        let before = NaN;
+        columns.forEach((c, k) => {
+          const y = Math.round(4 * level(view, values[k])) / 4;
+          if (y !== before) { if (k) g.lineTo(c.x, before); g.lineTo(c.x, y); }
+          before = y;
+        });
+        g.lineTo(columns[last].x2, before);
+      };
+      // The area between two lists of bytes, by column.
+      const area = (view, columns, low, high) => {
+        const back = columns.map((c) => ({ x: c.x2, x2: c.x })).reverse();
+        view.context.beginPath();
+        steps(view, columns, high);
+        steps(view, back, low.slice().reverse());
+        view.context.closePath();
+      };
+      const line = (view, columns, values, color, width) => {
         const g = view.context;
         g.strokeStyle = color; g.lineWidth = width; g.lineJoin = "round";
         g.beginPath();
-        for (let i = from; i < to; i++) { const y = level(view, value(i)); g.lineTo(place(view, i), y); g.lineTo(place(view, i + 1), y); }
+        steps(view, columns, values);
         g.stroke();
       };
       const axes = (view) => {
@@ -351,34 +400,38 @@
         g.globalAlpha = 1;
       };
       const paint = (view) => {
-        const g = view.context;
-        g.clearRect(0, 0, view.width, view.height);
+        const g = view.context, columns = columnsOf(view), ground = columns.map(() => 0);
+        const reserved = extreme(columns, t.reservedMax, Math.max), allocated = columns.map((c) => t.allocatedMax[c.most]);
         axes(view);
         g.save();
         g.beginPath(); g.rect(left, upper - 2, view.width - left - right, view.height - upper - lower + 3); g.clip();
-        area(view, () => 0, (i) => t.reservedMax[i]);
+        area(view, columns, ground, reserved);
         g.fillStyle = view.color("--reserved-area"); g.fill();
         if (layers.length) {
-          const base = new Float64Array(n);
+          let below = ground;
           for (const l of layers) {
-            const below = base.slice();
-            for (let i = from; i < to; i++) base[i] += l.series[i];
-            area(view, (i) => below[i], (i) => base[i]);
+            const above = columns.map((c, k) => below[k] + l.series[c.most]);
+            area(view, columns, below, above);
             g.fillStyle = l.color(); g.fill();
+            below = above;
           }
-          area(view, (i) => Math.min(base[i], t.allocatedMax[i]), (i) => t.allocatedMax[i]);
+          area(view, columns, below.map((bytes, k) => Math.min(bytes, allocated[k])), allocated);
           g.fillStyle = othersColor(); g.fill();
-          line(view, (i) => t.allocatedMax[i], view.color("--text"), 0.8);
+          line(view, columns, allocated, view.color("--text"), 0.8);
         } else {
-          area(view, () => 0, (i) => t.allocatedMax[i]); g.fillStyle = view.color("--allocated-area"); g.fill();
-          area(view, (i) => t.allocatedMin[i], (i) => t.allocatedMax[i]); g.fillStyle = view.color("--allocated"); g.fill();
-          line(view, (i) => t.allocatedMax[i], view.color("--allocated"), 1.2);
-          line(view, (i) => t.reservedMin[i], view.color("--reserved"), 1.2);
+          area(view, columns, ground, allocated); g.fillStyle = view.color("--allocated-area"); g.fill();
+          area(view, columns, extreme(columns, t.allocatedMin, Math.min), allocated); g.fillStyle = view.color("--allocated"); g.fill();
+          line(view, columns, allocated, view.color("--allocated"), 1.2);
+          line(view, columns, extreme(columns, t.reservedMin, Math.min), view.color("--reserved"), 1.2);
         }
-        line(view, (i) => t.reservedMax[i], view.color("--reserved"), 1.4);
+        line(view, columns, reserved, view.color("--reserved"), 1.4);
         g.restore();
         marks(view);
         spans(view);
+      };
+      // What was chosen, pointed at, and dragged.
+      const over = (view) => {
+        const g = view.context;
         const bar = (i, color, wide) => {
           g.strokeStyle = color; g.lineWidth = wide;
           const x = (place(view, i) + place(view, i + 1)) / 2;
@@ -408,7 +461,7 @@
           t.ooms[i] > 0 && "out of memory: " + counted(t.ooms[i], "request", "requests"),
         ].filter(Boolean);
       };
-      const view = canvasOf(box, { height: (width) => Math.max(240, Math.min(400, width * 0.42)), paint });
+      const view = canvasOf(box, { height: (width) => Math.max(240, Math.min(400, width * 0.42)), paint, over });
       const text = (line) => (Array.isArray(line) ? line[1] : line);
       let pointerY = 30;
       const pick = (i, keyboard, pointed) => {
@@ -416,7 +469,7 @@
         const all = lines(cursor, pointed);
         describeSlider(box, cursor, n - 1, all.map(text).join("; "));
         showTip(box, (place(view, cursor) + place(view, cursor + 1)) / 2, keyboard ? 30 : pointerY, all);
-        paint(view);
+        view.overSoon();
       };
       const bucketAt = (x) => {
         let i = from;
@@ -438,19 +491,19 @@
         from = Math.max(0, Math.min(a, n - 1)); to = Math.min(n, Math.max(b, from + 1));
         scale();
         hideTip(box);
-        view.redraw();
+        view.soon();
       };
       const zoomBy = (factor, around) => {
         const width = Math.max(2, Math.round((to - from) * factor)), middle = Math.min(to, Math.max(from, around));
         const a = Math.round(middle - (middle - from) * (width / (to - from)));
         zoomTo(Math.max(0, Math.min(a, n - width)), Math.max(0, Math.min(a, n - width)) + width);
       };
-      const choose = (i) => { chosen = i; holdersListeners.forEach((f) => f()); paint(view); };
+      const choose = (i) => { chosen = i; holdersListeners.forEach((f) => f()); view.overSoon(); };
       const point = (event) => { const b = box.getBoundingClientRect(); pointerY = event.clientY - b.top; return event.clientX - b.left; };
       box.addEventListener("pointerdown", (event) => { if (event.button === 0) { dragged = { x: point(event) }; box.setPointerCapture(event.pointerId); } });
       box.addEventListener("pointermove", (event) => {
         const x = point(event);
-        if (dragged && (dragged.to !== undefined || Math.abs(x - dragged.x) > 6)) { dragged.to = Math.max(left, Math.min(view.width - right, x)); hideTip(box); paint(view); return; }
+        if (dragged && (dragged.to !== undefined || Math.abs(x - dragged.x) > 6)) { dragged.to = Math.max(left, Math.min(view.width - right, x)); hideTip(box); view.overSoon(); return; }
         const i = bucketAt(x);
         pick(i, false, layerAt(i, pointerY));
       });
@@ -462,9 +515,9 @@
         const a = bucketAt(Math.min(d.x, d.to)), b = bucketAt(Math.max(d.x, d.to)) + 1;
         zoomTo(a, Math.max(b, a + 2));
       });
-      box.addEventListener("pointercancel", () => { dragged = null; paint(view); });
+      box.addEventListener("pointercancel", () => { dragged = null; view.overSoon(); });
       box.addEventListener("dblclick", () => zoomTo(0, n));
-      for (const event of ["pointerleave", "blur"]) box.addEventListener(event, () => paint(view));
+      for (const event of ["pointerleave", "blur"]) box.addEventListener(event, view.overSoon);
       const pan = (step) => {
         const i = cursor + step;
         if (i >= to && to < n) zoomTo(from + i - to + 1, i + 1);
@@ -478,7 +531,7 @@
         Enter: () => { choose(cursor); return cursor; }, " ": () => { choose(cursor); return cursor; },
       });
       const button = (label, action) => element("button", { type: "button", on: { click: action } }, label);
-      const fitting = button("Fit to allocated", () => { fit = !fit; fitting.setAttribute("aria-pressed", String(fit)); scale(); view.redraw(); });
+      const fitting = button("Fit to allocated", () => { fit = !fit; fitting.setAttribute("aria-pressed", String(fit)); scale(); view.soon(); });
       fitting.setAttribute("aria-pressed", "false");
       const peak = t.allocatedMax.indexOf(Math.max(...t.allocatedMax)), oom = t.ooms.findIndex((k) => k > 0);
       const around = (i) => () => { const w = Math.max(10, Math.round(n / 20)); zoomTo(i - w, i + w); };
@@ -496,8 +549,8 @@
       };
       const modes = [["sites", "by call site"], ["categories", "by category (a guess)"], ["totals", "allocated and reserved"]]
         .filter(([m]) => m === "totals" || layersOf(m).length);
-      switcher("timeline-mode", modes, mode, (m) => { mode = m; layers = layersOf(m); showLegend(); view.redraw(); });
-      if (timed) switcher("timeline-axis", [[false, "by entry"], [true, "by time"]], false, (value) => { byTime = value; view.redraw(); });
+      switcher("timeline-mode", modes, mode, (m) => { mode = m; layers = layersOf(m); showLegend(); view.soon(); });
+      if (timed) switcher("timeline-axis", [[false, "by entry"], [true, "by time"]], false, (value) => { byTime = value; view.soon(); });
       scale();
       showLegend();
       describeSlider(box, cursor, n - 1, lines(cursor).map(text).join("; "));
@@ -515,10 +568,12 @@
       const shapes = list.map((a, i) => ({ a, i, xs: [], ys: [] }));
       const ends = shapes.map((s) => s).sort((s, o) => s.a[END] - o.a[END]);
       let live = [], height = 0, next = 0, top = 1;
+      const heights = { xs: [], ys: [] }; // of all together, from each entry on
+      const grow = (x, bytes) => { height += bytes; heights.xs.push(x); heights.ys.push(height); };
       const end = (s) => {
         const k = live.indexOf(s);
         live.splice(k, 1);
-        height -= s.a[SIZE];
+        grow(s.a[END], -s.a[SIZE]);
         for (let j = k; j < live.length; j++) {
           const o = live[j];
           o.y -= s.a[SIZE];
@@ -528,7 +583,7 @@
       for (const s of shapes) {
         while (next < ends.length && ends[next].a[END] <= s.a[BEGIN]) end(ends[next++]);
         s.y = height; s.xs.push(s.a[BEGIN]); s.ys.push(height);
-        live.push(s); height += s.a[SIZE]; top = Math.max(top, height);
+        live.push(s); grow(s.a[BEGIN], s.a[SIZE]); top = Math.max(top, height);
       }
       while (next < ends.length && ends[next].a[END] < entries) end(ends[next++]);
       const most = rest.reduce((m, b) => Math.max(m, b), 0), whole = (top + most) * 1.03;
@@ -536,33 +591,58 @@
       let from = 0, to = entries, cursor = 0, picked = null, dragged = null;
       const place = (view, x) => left + ((x - from) / (to - from)) * (view.width - left - right);
       const level = (view, bytes) => upper + (1 - bytes / whole) * (view.height - upper - lower);
-      const below = (x) => rest[Math.min(rest.length - 1, Math.max(0, Math.floor(x / t.entriesPerBucket)))] || 0;
       const colorOf = (s) => seriesColor((s.a[STACK] >= 0 ? stacks.own[s.a[STACK]] : Math.round(Math.log2(s.a[SIZE] + 1))) + 1);
+      // The number of the last corner at x or before, at least 0.
+      const cornerAt = (xs, x) => {
+        let low = 0;
+        for (let high = xs.length - 1; low < high;) {
+          const middle = (low + high + 1) >> 1;
+          if (xs[middle] <= x) low = middle; else high = middle - 1;
+        }
+        return low;
+      };
+      // The corners that are shown, at most one in half a pixel.
+      const visible = (view, xs, ys) => {
+        const px = [], py = [];
+        for (let i = cornerAt(xs, from); i < xs.length && xs[i] < to; i++) {
+          const x = Math.max(left, place(view, xs[i])), y = level(view, most + ys[i]), last = px.length - 1;
+          if (last >= 0 && x - px[last] < 0.5) py[last] = y; else { px.push(x); py.push(y); }
+        }
+        return [px, py];
+      };
       const trace = (view, s) => {
-        const g = view.context, stop = place(view, Math.min(s.a[END], to));
+        const g = view.context, [px, py] = visible(view, s.xs, s.ys), stop = place(view, Math.min(s.a[END], to));
+        const high = level(view, 0) - level(view, s.a[SIZE]), end = (i) => (i + 1 < px.length ? px[i + 1] : stop);
         g.beginPath();
-        const corner = (i, above) => {
-          const y = level(view, most + s.ys[i] + above), x = place(view, Math.max(s.xs[i], from));
-          const x2 = i + 1 < s.xs.length ? place(view, Math.max(s.xs[i + 1], from)) : stop;
-          return above ? [[x, y], [x2, y]] : [[x2, y], [x, y]];
-        };
-        for (let i = 0; i < s.xs.length; i++) for (const [x, y] of corner(i, s.a[SIZE])) g.lineTo(x, y);
-        for (let i = s.xs.length - 1; i >= 0; i--) for (const [x, y] of corner(i, 0)) g.lineTo(x, y);
+        for (let i = 0; i < px.length; i++) { g.lineTo(px[i], py[i] - high); g.lineTo(end(i), py[i] - high); }
+        for (let i = px.length - 1; i >= 0; i--) { g.lineTo(end(i), py[i]); g.lineTo(px[i], py[i]); }
         g.closePath();
       };
-      const whenDrawn = document.createElement("canvas"); // so that pointing at one draws only that one
+      // All together: the area below those that are too small to be seen.
+      const traceAll = (view) => {
+        const g = view.context, perPixel = (to - from) / (view.width - left - right), base = level(view, most);
+        for (let i = cornerAt(heights.xs, from); i < heights.xs.length && heights.xs[i] < to;) {
+          const x = Math.max(from, heights.xs[i]);
+          let highest = 0;
+          for (; i < heights.xs.length && heights.xs[i] <= x + perPixel; i++) highest = Math.max(highest, heights.ys[i]);
+          const stop = i < heights.xs.length ? Math.min(heights.xs[i], to) : to, y = level(view, most + highest);
+          g.fillRect(place(view, x), y, place(view, stop) - place(view, x), base - y);
+        }
+      };
       const paint = (view) => {
-        const g = view.context, canvas = g.canvas;
-        g.clearRect(0, 0, view.width, view.height);
+        const g = view.context;
         g.save();
         g.beginPath(); g.rect(left, 0, view.width - left - right, view.height - lower); g.clip();
         g.fillStyle = othersColor();
-        for (let i = 0; i < rest.length; i++) {
+        const first = Math.floor(from / t.entriesPerBucket), last = Math.min(rest.length, Math.ceil(to / t.entriesPerBucket));
+        for (let i = first; i < last; i++) {
           const x = place(view, i * t.entriesPerBucket), x2 = place(view, (i + 1) * t.entriesPerBucket);
-          if (x2 >= left && x <= view.width) g.fillRect(x, level(view, most), x2 - x + 0.5, level(view, 0) - level(view, rest[i]));
+          g.fillRect(x, level(view, most), x2 - x + 0.5, level(view, 0) - level(view, rest[i]));
         }
+        traceAll(view);
+        const seen = 0.5, bytes = seen / (level(view, 0) - level(view, 1)), entries = (seen * (to - from)) / (view.width - left - right);
         for (const s of shapes) {
-          if (s.a[END] < from || s.a[BEGIN] > to) continue;
+          if (s.a[END] < from || s.a[BEGIN] > to || s.a[SIZE] < bytes || s.a[END] - s.a[BEGIN] < entries) continue;
           trace(view, s);
           g.fillStyle = colorOf(s); g.fill();
         }
@@ -571,23 +651,18 @@
         for (let k = 0; k <= 4; k++) g.fillText(size((whole * k) / 4), left - 8, Math.max(8, level(view, (whole * k) / 4)));
         g.textAlign = "left"; g.textBaseline = "alphabetic"; g.fillText("entry " + count(Math.round(from)), left, view.height - 6);
         g.textAlign = "right"; g.fillText(count(Math.round(to)), view.width - right, view.height - 6);
-        whenDrawn.width = canvas.width; whenDrawn.height = canvas.height;
-        whenDrawn.getContext("2d").drawImage(canvas, 0, 0);
-        paintOver(view);
       };
       // The one that is picked, and what is dragged.
-      const paintOver = (view) => {
+      const over = (view) => {
         const g = view.context;
-        if (!whenDrawn.width) return;
-        g.save(); g.setTransform(1, 0, 0, 1, 0, 0); g.clearRect(0, 0, g.canvas.width, g.canvas.height); g.drawImage(whenDrawn, 0, 0); g.restore();
         g.save();
         g.beginPath(); g.rect(left, 0, view.width - left - right, view.height - lower); g.clip();
         if (picked) { trace(view, picked); g.strokeStyle = view.color("--select"); g.lineWidth = 2; g.stroke(); }
         if (dragged && dragged.to !== undefined) { g.fillStyle = view.color("--accent"); g.globalAlpha = 0.2; g.fillRect(Math.min(dragged.x, dragged.to), 0, Math.abs(dragged.to - dragged.x), view.height); }
         g.restore();
       };
-      const view = canvasOf(box, { height: (width) => Math.max(260, Math.min(460, width * 0.45)), paint });
-      const yAt = (s, x) => { let k = 0; while (k + 1 < s.xs.length && s.xs[k + 1] <= x) k++; return s.ys[k]; };
+      const view = canvasOf(box, { height: (width) => Math.max(260, Math.min(460, width * 0.45)), paint, over });
+      const yAt = (s, x) => s.ys[cornerAt(s.xs, x)];
       const lines = (s) => [size(s.a[SIZE]) + " (" + count(s.a[SIZE]) + " bytes)", s.a[STACK] >= 0 && ownFrame(stacks, s.a[STACK]),
         (s.a[BEGIN] < 0 ? "allocated before the history" : "allocated at entry " + count(s.a[BEGIN])) + (s.a[END] < entries ? ", freed at entry " + count(s.a[END]) : ", not freed")].filter(Boolean);
       const show = (s) => {
@@ -601,7 +676,7 @@
         describeSlider(box, i, shapes.length - 1, text.join("; "));
         showTip(box, keyboard ? place(view, x) : pointer.x, keyboard ? level(view, most + yAt(picked, x)) : pointer.y, text);
         if (keyboard) show(picked);
-        paintOver(view);
+        view.overSoon();
       };
       const pointer = { x: 0, y: 0 };
       const entryAt = (x) => from + ((x - left) / (view.width - left - right)) * (to - from);
@@ -609,12 +684,12 @@
         const x = entryAt(pointer.x), bytes = whole * (1 - (pointer.y - upper) / (view.height - upper - lower)) - most;
         return shapes.find((s) => s.a[BEGIN] <= x && x < s.a[END] && yAt(s, x) <= bytes && bytes < yAt(s, x) + s.a[SIZE]);
       };
-      const zoomTo = (a, b) => { from = Math.max(0, Math.min(a, b)); to = Math.min(entries, Math.max(a, b, from + 10)); view.redraw(); };
+      const zoomTo = (a, b) => { from = Math.max(0, Math.min(a, b)); to = Math.min(entries, Math.max(a, b, from + 10)); view.soon(); };
       const at = (event) => { const bounds = box.getBoundingClientRect(); pointer.x = event.clientX - bounds.left; pointer.y = event.clientY - bounds.top; };
       box.addEventListener("pointerdown", (event) => { at(event); dragged = { x: pointer.x }; });
       box.addEventListener("pointermove", (event) => {
         at(event);
-        if (dragged && event.buttons) { dragged.to = pointer.x; paintOver(view); return; }
+        if (dragged && event.buttons) { dragged.to = pointer.x; view.overSoon(); return; }
         const s = hit();
         if (s) pick(s.i, false); else { hideTip(box); }
       });
@@ -636,8 +711,8 @@
 
     const drawHolders = () => {
       if (!sites.length) { byId("holders-section").hidden = true; return; }
-      const moments = [hasHistory && ["peak", "at the peak"], summary.ooms > 0 && ["oom", "at the first out of memory"], ["end", "at the end"]].filter(Boolean);
-      let when = summary.ooms > 0 ? "oom" : moments[0][0];
+      const times = [hasHistory && ["peak", "at the peak"], summary.ooms > 0 && ["oom", "at the first out of memory"], ["end", "at the end"]].filter(Boolean);
+      let when = summary.ooms > 0 ? "oom" : times[0][0];
       const press = (list, value) => switcher("holders-when", list, value, (w) => { when = w; show(); });
       const color = (i) => (sites[i].series ? seriesColor(i) : othersColor());
       const show = () => {
@@ -645,8 +720,8 @@
           ? sites.map((s, i) => [i, s.series ? [s.series[chosen], 0] : [0, 0]])
           : sites.map((s, i) => [i, s[when]]);
         const list = now.filter(([, h]) => h[0] > 0).sort((a, b) => b[1][0] - a[1][0]);
-        const moment = data.moments.find((m) => m.name === when);
-        const total = when === "chosen" ? t.allocatedMax[chosen] : moment ? moment.allocated : summary.peakAllocated;
+        const layout = data.layouts.find((m) => m.name === when);
+        const total = when === "chosen" ? t.allocatedMax[chosen] : layout ? layout.allocated : summary.peakAllocated;
         const rest = total - list.reduce((sum, [, h]) => sum + h[0], 0);
         const most = list.length ? list[0][1][0] : 1;
         const rows = list.map(([i, h]) => [
@@ -659,19 +734,19 @@
         const columns = heads.filter((_, k) => rows.some((row) => row[k] !== ""));
         byId("holders").replaceChildren(longTable("Who holds the memory", columns, rows.map((row) => row.filter((_, k) => columns.includes(heads[k]))), 10));
         const first = chosen * t.entriesPerBucket, last = Math.min(first + t.entriesPerBucket, summary.entries) - 1;
-        const after = when !== "chosen" ? (moment && moment.entry >= 0 && hasHistory ? ", after entry " + count(moment.entry) : "")
+        const after = when !== "chosen" ? (layout && layout.entry >= 0 && hasHistory ? ", after entry " + count(layout.entry) : "")
           : first === last ? ", after entry " + count(first) : ", at the maximum of entries " + count(first) + " to " + count(last);
-        byId("holders-summary").textContent = size(total) + " allocated" + (moment && when !== "chosen" ? ", of " + size(moment.reserved) + " reserved" : "") +
+        byId("holders-summary").textContent = size(total) + " allocated" + (layout && when !== "chosen" ? ", of " + size(layout.reserved) + " reserved" : "") +
           after + (sites.every((s) => s.stack < 0)
             ? ". The snapshot has no call stacks, so allocations are shown by size; torch.cuda.memory._record_memory_history() records call stacks, unless it is called with context=None."
             : ". A call site is the innermost frame outside of libraries.");
       };
       holdersListeners.push(() => {
         when = "chosen";
-        press([...moments, ["chosen", "at the time chosen above"]], when);
+        press([...times, ["chosen", "at the time chosen above"]], when);
         show();
       });
-      press(moments, when);
+      press(times, when);
       onColors(show);
       show();
       if (!categories.length) {
@@ -712,13 +787,54 @@
     const [SIZE, REQUESTED, STATE, STACK, ENTRY, COUNT] = [0, 1, 2, 3, 4, 5];
     const states = ["inactive", "allocated", "pending free"], colors = ["--inactive", "--allocated", "--pending"];
     const stateOf = (block) => block[STATE] || 0;
-    let moment = data.moments.find((m) => m.name === "oom") || data.moments[0];
-    const momentListeners = [];
+    let layout = data.layouts.find((m) => m.name === "oom") || data.layouts[0];
+    const layoutListeners = [];
 
     const kindOf = (s) => [
       s.large ? "large" : "small", s.expandable && "expandable",
       s.pool && "pool " + s.pool, s.stream && "stream " + s.stream,
     ].filter(Boolean).join(", ");
+
+    // The segments and blocks after an entry, as a layout.
+    const stateAfter = (entry) => {
+      const { ranges, blocks, kinds } = data.states, byAddress = (a, b) => a[2] - b[2];
+      const alive = (list) => list.filter(([begin, end]) => begin <= entry && entry < end).sort(byAddress);
+      const segments = [], active = alive(blocks);
+      for (const [, , address, bytes, kind] of alive(ranges)) {
+        const last = segments[segments.length - 1], k = kinds[kind];
+        if (last && k.expandable && last.kind.expandable && last.end === address && last.kind.stream === k.stream && last.kind.large === k.large) last.end += bytes;
+        else segments.push({ start: address, end: address + bytes, kind: k });
+      }
+      let next = 0;
+      const list = segments.map(({ start, end, kind }) => {
+        const s = { address: "0x" + start.toString(16), size: end - start, ...kind, allocated: 0, pendingFree: 0, requested: 0, largestFreeBlock: 0, blocks: [], sites: [], moreSites: 0 };
+        const sites = new Map();
+        let at = start;
+        const inactive = (to) => { if (to > at) { s.blocks.push([to - at]); s.largestFreeBlock = Math.max(s.largestFreeBlock, to - at); } };
+        while (next < active.length && active[next][2] < start) next++;
+        for (; next < active.length && active[next][2] < end; next++) {
+          const [begin, , address, bytes, requested, stack, freed] = active[next], frame = stack < 0 ? -1 : stacks.own[stack], pending = freed <= entry;
+          inactive(address);
+          s.blocks.push([bytes, requested, pending ? 2 : 1, stack, begin]);
+          s[pending ? "pendingFree" : "allocated"] += bytes;
+          s.requested += requested;
+          const site = sites.get(frame) || { stack, blocks: 0, bytes: 0, entry: begin };
+          site.blocks++; site.bytes += bytes; site.entry = Math.min(site.entry, begin);
+          sites.set(frame, site);
+          at = address + bytes;
+        }
+        inactive(end);
+        const listed = 6, bySize = [...sites.values()].sort((a, b) => b.bytes - a.bytes);
+        s.sites = bySize.slice(0, listed);
+        s.moreSites = bySize.length - s.sites.length;
+        return s;
+      });
+      const sum = (f) => list.reduce((bytes, s) => bytes + f(s), 0);
+      const timeUS = (t.timesUS && t.timesUS[Math.floor(entry / t.entriesPerBucket)]) || 0;
+      return { name: "entry", entry, timeUS, allocated: sum((s) => s.allocated), reserved: sum((s) => s.size), segments: list, leftOut: 0, merged: false };
+    };
+
+    const scrubs = hasHistory && data.states.first < summary.entries; // through the entries
 
     const drawMap = () => {
       const box = byId("map");
@@ -726,7 +842,7 @@
       let blocks = [], firstOf = [], cursor = 0, rows = [];
       const flatten = () => {
         blocks = []; firstOf = []; cursor = 0;
-        moment.segments.forEach((s, i) => {
+        layout.segments.forEach((s, i) => {
           firstOf.push(blocks.length);
           let offset = 0;
           for (const b of s.blocks) { blocks.push({ segment: i, offset, block: b }); offset += b[SIZE]; }
@@ -734,12 +850,12 @@
       };
       // How many pixels a byte takes, so that all segments fill a sensible number of rows.
       const layOut = (width) => {
-        const count = Math.max(3, Math.min(28, Math.ceil(moment.segments.length / 6)));
-        const perByte = (width * count * 0.97) / Math.max(1, moment.reserved);
+        const count = Math.max(3, Math.min(28, Math.ceil(layout.segments.length / 6)));
+        const perByte = (width * count * 0.97) / Math.max(1, layout.reserved);
         rows = [];
         let x = 0, row = 0;
         for (const item of blocks) {
-          if (item.offset === 0 && x > 0) x += Math.min(gap, perByte * moment.segments[item.segment].size);
+          if (item.offset === 0 && x > 0) x += Math.min(gap, perByte * layout.segments[item.segment].size);
           item.pieces = [];
           for (let rest = item.block[SIZE] * perByte; rest > 0;) {
             if (x >= width - 0.5) { x = 0; row++; }
@@ -754,7 +870,6 @@
       };
       const paint = (view) => {
         const g = view.context;
-        g.clearRect(0, 0, view.width, view.height);
         for (const { block, pieces } of blocks) {
           g.fillStyle = view.color(colors[stateOf(block)]);
           for (const [x, row, part] of pieces) {
@@ -762,20 +877,20 @@
             g.fillRect(x, y, part > 2.5 ? part - 0.7 : part, rowHeight);
           }
         }
-        if (selected) outline(view, selected);
       };
       let selected = null;
-      const outline = (view, item) => {
+      const over = (view) => {
+        if (!selected) return;
         const g = view.context;
         g.strokeStyle = view.color("--select");
         g.lineWidth = 2;
-        for (const [x, row, part] of item.pieces) {
+        for (const [x, row, part] of selected.pieces) {
           const wide = Math.max(part, 3);
           g.strokeRect(Math.min(x, view.width - wide) + 1, row * (rowHeight + rowGap) + 1, wide - 2, rowHeight - 2);
         }
       };
       const lines = (item) => {
-        const s = moment.segments[item.segment], b = item.block;
+        const s = layout.segments[item.segment], b = item.block;
         const single = b.length > 1 && !b[COUNT];
         return [
           size(b[SIZE]) + (b[COUNT] ? " in " + counted(b[COUNT], "block", "blocks") + " too small to show, partly " : ", ") + states[stateOf(b)],
@@ -786,7 +901,7 @@
           "at " + count(item.offset) + " of " + s.address + ", a segment of " + size(s.size) + " (" + kindOf(s) + ")",
         ].filter(Boolean);
       };
-      const view = canvasOf(box, { height: (width) => layOut(width) * (rowHeight + rowGap), paint });
+      const view = canvasOf(box, { height: (width) => layOut(width) * (rowHeight + rowGap), paint, over });
       const pick = (i, keyboard) => {
         if (!blocks.length) return;
         cursor = i;
@@ -796,7 +911,7 @@
         const [x, row] = selected.pieces[0] || [0, 0];
         showTip(box, keyboard ? x : pointer.x, keyboard ? (row + 1) * (rowHeight + rowGap) : pointer.y, text);
         if (keyboard) detail(selected);
-        paint(view);
+        view.overSoon();
       };
       const detail = (item) => {
         const out = byId("block");
@@ -827,18 +942,27 @@
         byId("block").hidden = true;
         box.hidden = !blocks.length;
         if (blocks.length) describeSlider(box, 0, blocks.length - 1, lines(blocks[0]).join("; "));
-        const left = moment.leftOut ? " " + counted(moment.leftOut, "smaller segment is", "smaller segments are") + " not drawn." : "";
-        byId("moment-summary").textContent =
-          (moment.entry >= 0 ? "After entry " + count(moment.entry) + (summary.durationUS ? " (" + time(moment.timeUS) + ")" : "") + ": " : "") +
-          size(moment.allocated) + " allocated, of " + size(moment.reserved) + " reserved in " + counted(moment.segments.length, "segment", "segments") + "." +
-          (moment.merged ? " Blocks too small to see are drawn together." : "") + left;
+        const left = layout.leftOut ? " " + counted(layout.leftOut, "smaller segment is", "smaller segments are") + " not drawn." : "";
+        byId("layout-summary").textContent =
+          (layout.entry >= 0 ? "After entry " + count(layout.entry) + (summary.durationUS ? " (" + time(layout.timeUS) + ")" : "") + ": " : "") +
+          size(layout.allocated) + " allocated, of " + size(layout.reserved) + " reserved in " + counted(layout.segments.length, "segment", "segments") + "." +
+          (layout.merged ? " Blocks too small to see are drawn together." : "") + left +
+          (scrubs && data.states.first > 0 ? " The slider begins at entry " + count(data.states.first) + ", so that the page stays small." : "");
         view.redraw();
       };
-      momentListeners.push(show);
+      layoutListeners.push(show);
       legend("map-legend", [["allocated", "var(--allocated)"], ["pending free: still used by a stream", "var(--pending)"], ["inactive", "var(--inactive)"]]);
-      if (data.moments.length > 1) {
-        switcher("moments", data.moments.map((m) => [m, m.title]), moment, (m) => { moment = m; momentListeners.forEach((f) => f()); });
+      const entry = byId("entry"), change = (to) => { layout = to; layoutListeners.forEach((f) => f()); };
+      if (data.layouts.length > 1) {
+        switcher("layouts", data.layouts.map((m) => [m, m.title]), layout, (m) => { entry.value = m.entry; change(m); });
       }
+      let frame = 0;
+      byId("entry-label").hidden = !scrubs;
+      entry.min = data.states.first; entry.max = Math.max(0, summary.entries - 1); entry.value = layout.entry;
+      entry.addEventListener("input", () => {
+        for (const button of byId("layouts").querySelectorAll("button")) button.setAttribute("aria-pressed", "false");
+        frame = frame || requestAnimationFrame(() => { frame = 0; change(stateAfter(Number(entry.value))); });
+      });
       show();
     };
 
@@ -847,7 +971,7 @@
     const drawPools = () => {
       const show = () => {
         const pools = new Map();
-        for (const s of moment.segments) {
+        for (const s of layout.segments) {
           const key = JSON.stringify([s.pool, s.stream, s.large]);
           const p = pools.get(key) || { s, segments: 0, size: 0, allocated: 0, pending: 0, largest: 0 };
           p.segments++; p.size += s.size; p.allocated += s.allocated; p.pending += s.pendingFree; p.largest = Math.max(p.largest, s.largestFreeBlock);
@@ -858,7 +982,7 @@
           list.map((p) => [(p.s.pool || "default") + (p.s.large ? ", large" : ", small"), p.s.stream || "default", count(p.segments), [size(p.size), meter([p.allocated / most, "var(--allocated)"], [p.pending / most, "var(--pending)"], [(p.size - p.allocated - p.pending) / most, "var(--reserved)"])],
             size(p.allocated), size(p.size - p.allocated - p.pending), size(p.largest)]), 12));
       };
-      momentListeners.push(show);
+      layoutListeners.push(show);
       show();
     };
 
@@ -892,11 +1016,11 @@
         size(s.size - active(s)), size(s.largestFreeBlock), sites(s)];
       const show = () => {
         const weight = orders[order];
-        const list = moment.segments.filter((s) => weight(s) > 0).sort((a, b) => weight(b) - weight(a)).slice(0, maxRows);
+        const list = layout.segments.filter((s) => weight(s) > 0).sort((a, b) => weight(b) - weight(a)).slice(0, maxRows);
         byId("segments").replaceChildren(table("Segments",
           [["Segment"], ["Size", "number"], ["Allocated", "word"], ["Inactive", "number"], ["Largest free block", "number"], ["Active blocks"]], list.map(row)));
       };
-      momentListeners.push(show);
+      layoutListeners.push(show);
       switcher("order", [["inactive", "most inactive memory"], ["largest", "largest"], ["cached", "can be freed"]], order, (o) => { order = o; show(); });
       show();
     };
@@ -1038,7 +1162,7 @@
   // Call sites in two snapshots.
   const comparedTable = (c, a, b, { onlyMore = false, judged = true } = {}) => {
     let when = "peak";
-    const box = element("div", {}), buttons = element("div", { class: "switch", role: "group", "aria-label": "Moment" });
+    const box = element("div", {}), buttons = element("div", { class: "switch", role: "group", "aria-label": "When" });
     const show = () => {
       const value = (r, side) => (when === "peak" ? r[side] : side === "a" ? r.endA : r.endB);
       const list = c.rows.filter((r) => value(r, "a")[0] || value(r, "b")[0]).map((r) => ({ r, a: value(r, "a"), b: value(r, "b") })).filter((k) => !onlyMore || k.b[0] > k.a[0]);

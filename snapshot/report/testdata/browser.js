@@ -6,17 +6,22 @@ frame.height = 3000;
 frame.srcdoc = PAGE;
 const wrong = [];
 const check = (ok, what) => { if (!ok) wrong.push(what); };
-const look = (moment) => {
+let compared = 0; // layouts with the state of the slider
+const look = (when) => {
   const page = frame.contentDocument, root = page.documentElement;
-  check(root.scrollWidth <= WIDTH, moment + ": the page is " + root.scrollWidth + " pixels wide");
+  check(root.scrollWidth <= WIDTH, when + ": the page is " + root.scrollWidth + " pixels wide");
   for (const cell of page.querySelectorAll("td")) {
     if (!cell.offsetParent) continue; // hidden
     const box = cell.getBoundingClientRect();
-    if (box.right > WIDTH + 1 || box.width < 1) { wrong.push(moment + ": a cell is cut off: " + cell.textContent.slice(0, 40)); break; }
+    if (box.right > WIDTH + 1 || box.width < 1) { wrong.push(when + ": a cell is cut off: " + cell.textContent.slice(0, 40)); break; }
   }
 };
 const use = () => {
   const page = frame.contentDocument, view = frame.contentWindow;
+  // Animation frames are drawn when flush is called.
+  let frames = [];
+  view.requestAnimationFrame = (f) => frames.push(f);
+  const flush = () => { const now = frames; frames = []; now.forEach((f) => f()); };
   const pick = page.querySelector("#reports"); // every report is shown once
   view.addEventListener("error", (event) => wrong.push("error: " + event.message));
   check(page.querySelectorAll("#report section").length >= 5, "sections are missing");
@@ -39,6 +44,20 @@ const use = () => {
     check(/^export /.test(page.querySelector("#export code").textContent), "no command for the settings");
   }
   if (/"askLimit":"[^"]/.test(PAGE) && !pick) check(page.getElementById("export").textContent.includes("--limit"), "nobody asks for the limit");
+  const entry = page.getElementById("entry");
+  if (!page.getElementById("entry-label").hidden) {
+    for (const button of page.querySelectorAll("#layouts button")) {
+      if (/end/.test(button.textContent)) continue; // the snapshot is taken after the last entry
+      const told = () => page.getElementById("layout-summary").textContent.replace(/\(.*?\)/, "") + page.getElementById("pools").textContent + page.getElementById("segments").textContent;
+      button.click();
+      const want = told(), at = entry.value;
+      entry.value = entry.max; entry.dispatchEvent(new view.Event("input")); flush();
+      check(told() !== want, "the slider changes nothing");
+      entry.value = at; entry.dispatchEvent(new view.Event("input")); flush();
+      if (!/smaller|drawn together/.test(want)) { compared++; check(told() === want, button.textContent + ", and after entry " + at + ": " + want + " / " + told()); }
+    }
+  }
+  if (!pick) check(compared > 0, "no state of the slider was compared");
   const across = page.getElementById("main"), changes = across.querySelectorAll('[aria-label="Call sites"] tbody tr td:nth-child(2)');
   if (across.textContent.includes("ran out of memory (") && across.textContent.includes("did not")) check(!across.querySelector(".change:not(.neutral)"), "changes are judged though one of the two ended early");
   if (across.textContent.includes("What the worst rank has more")) check([...changes].every((c) => c.textContent.startsWith("+")), "the worst rank has less of something");
@@ -61,6 +80,7 @@ const use = () => {
   }
   if (pick) for (let i = 0; i < pick.children.length; i++) { pick.children[i].click(); check(page.getElementById("statistics").children.length > 0, "report " + i + " is not shown"); }
   for (let i = 0, all; i < (all = page.querySelectorAll("button")).length && i < 100; i++) all[i].click();
+  flush();
   for (const details of page.querySelectorAll("details")) details.open = true;
 };
 frame.onload = () => setTimeout(() => {

@@ -2,14 +2,13 @@ package report
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 
 	"gaugeblock/snapshot"
 	"gaugeblock/spec"
 )
 
-// The limits of what a moment shows, so that a page is small for every snapshot. A block
+// The limits of what a layout shows, so that a page is small for every snapshot. A block
 // smaller than 1/mergeShare of all memory is drawn with at most two pixels. If several
 // reports share the page, the limits are shared as well.
 const (
@@ -19,8 +18,8 @@ const (
 	maxSites    = 6
 )
 
-// Moment is the segments and blocks at one place of the history.
-type Moment struct {
+// Layout is the segments and blocks at one place of the history.
+type Layout struct {
 	Name      string    `json:"name"` // "peak", "oom" or "end"
 	Title     string    `json:"title"`
 	Entry     int       `json:"entry"` // the last one before it; -1: none
@@ -34,12 +33,9 @@ type Moment struct {
 
 // Segment is a segment, and sums over its blocks.
 type Segment struct {
-	Address          string           `json:"address"`
-	Size             uint64           `json:"size"`
-	Large            bool             `json:"large"` // of a large pool
-	Expandable       bool             `json:"expandable"`
-	Pool             string           `json:"pool"`   // "" for the default pool
-	Stream           string           `json:"stream"` // "" for the default stream
+	Address string `json:"address"`
+	Size    uint64 `json:"size"`
+	SegmentKind
 	Allocated        uint64           `json:"allocated"`
 	PendingFree      uint64           `json:"pendingFree"` // freed, with stream uses that have not ended
 	Requested        uint64           `json:"requested"`
@@ -73,8 +69,8 @@ const (
 	countIndex
 )
 
-// momentBlock is a block that is added to a moment.
-type momentBlock struct {
+// layoutBlock is a block that is added to a layout.
+type layoutBlock struct {
 	spec.Block
 	entry int
 }
@@ -128,9 +124,9 @@ func (s *allocatorState) blocks(segment *spec.Segment) []spec.Block {
 	return blocks
 }
 
-// moment makes a Moment of segments. The state has the alloc entries of the blocks.
-func (b *builder) moment(name, title string, entry int, segments []spec.Segment, state *allocatorState) Moment {
-	m := Moment{Name: name, Title: title, Entry: entry, TimeUS: b.timeUS(entry), Segments: []Segment{}}
+// layout makes a Layout of segments. The state has the alloc entries of the blocks.
+func (b *builder) layout(name, title string, entry int, segments []spec.Segment, state *allocatorState) Layout {
+	m := Layout{Name: name, Title: title, Entry: entry, TimeUS: b.timeUS(entry), Segments: []Segment{}}
 	blocks := 0
 	for i := range segments {
 		m.Reserved += segments[i].TotalSize
@@ -172,19 +168,13 @@ func largest(segments []spec.Segment, most int) (kept []spec.Segment, leftOut in
 
 func (b *builder) segment(from *spec.Segment, state *allocatorState, tooSmall uint64) Segment {
 	s := Segment{
-		Address: from.Address.String(), Size: from.TotalSize, Large: from.PoolKind == spec.LargePool, Expandable: from.Expandable,
+		Address: from.Address.String(), Size: from.TotalSize, SegmentKind: kindOf(from.PoolKind, from.Expandable, from.Pool, from.Stream),
 		Blocks: []Block{}, Sites: []AllocationSite{},
-	}
-	if !from.Pool.IsDefault() {
-		s.Pool = fmt.Sprintf("%d, %d", from.Pool.Capture, from.Pool.User)
-	}
-	if from.Stream != 0 {
-		s.Stream = from.Stream.String()
 	}
 	byFrame := map[int]int{} // indexes into sites
 	var sites []AllocationSite
 	for _, block := range from.Blocks {
-		added := momentBlock{block, -1}
+		added := layoutBlock{block, -1}
 		if known, isActive := state.active.Get(block.Address); isActive {
 			added.entry = int(known.entry)
 		}
@@ -200,7 +190,7 @@ func (b *builder) segment(from *spec.Segment, state *allocatorState, tooSmall ui
 	return s
 }
 
-func (s *Segment) count(b *momentBlock) {
+func (s *Segment) count(b *layoutBlock) {
 	switch b.State {
 	case spec.Inactive:
 		s.LargestFreeBlock = max(s.LargestFreeBlock, b.Size)
@@ -214,7 +204,7 @@ func (s *Segment) count(b *momentBlock) {
 }
 
 // countSite counts an active block to its allocation site.
-func (b *builder) countSite(sites []AllocationSite, byFrame map[int]int, block *momentBlock) []AllocationSite {
+func (b *builder) countSite(sites []AllocationSite, byFrame map[int]int, block *layoutBlock) []AllocationSite {
 	stack := b.stackOf(&block.Block)
 	frame := noStack
 	if stack != noStack {
@@ -240,7 +230,7 @@ func (b *builder) stackOf(block *spec.Block) int {
 
 // addBlock adds a block to a segment, or to the block before if both are too small to be
 // told apart.
-func (b *builder) addBlock(s *Segment, block *momentBlock, tooSmall uint64) {
+func (b *builder) addBlock(s *Segment, block *layoutBlock, tooSmall uint64) {
 	if block.Size < tooSmall {
 		if last := len(s.Blocks) - 1; last >= 0 && len(s.Blocks[last]) > countIndex {
 			merged := s.Blocks[last]
