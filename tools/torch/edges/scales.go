@@ -75,7 +75,11 @@ var scales = []Scale{
 	small("two_captures", 2),
 	small("two_routings", 2),
 	small("two_overflow", 4),
-	small("overflow_first", 6),
+	{
+		Name: "overflow_first", Memory: 6, Settings: "large_segment_size_mb:16",
+		Requests: []Size{{1, mib}, {2, 8 * mib}},
+		Small:    Size{2, 2 * mib}, Large: Size{4, 16 * mib},
+	},
 	oversize("pools_oversize", 8),
 	forbidding(oversize("oversize_forbidden", 8)),
 	largePages("pools_pages", 4, Size{2, 20 * mib}, Size{3, 30 * mib}),
