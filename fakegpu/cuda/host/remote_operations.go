@@ -11,6 +11,7 @@ import "C"
 import (
 	"unsafe"
 
+	"gaugeblock/fakegpu"
 	"gaugeblock/spec"
 )
 
@@ -110,11 +111,13 @@ func (p *Process) performRemotely(operation C.int, mode spec.CaptureMode, w *wor
 
 func numbers(w *words) *[8]uint64 { return (*[8]uint64)(unsafe.Pointer(w)) }
 
-// Answer performs a call of another process, whoever carries it: an operation with its words
-// and the memory that they name, one piece for each. Words and pieces are changed to what
-// the call answers. The result is CUDA's number of an error.
+// Answer performs a call of another process, whoever carries it: an operation, with the capture
+// mode of its thread in the upper bits, its words and the memory that they name, one piece for
+// each. Words and pieces are changed to what the call answers. The result is CUDA's number of an
+// error.
 func (p *Process) Answer(operation int32, w *[8]uint64, memory [][]byte) (result int32, answered [][]byte) {
-	a := p.answer(&request{Operation: operation, Words: *w, Memory: memory})
+	p.served = &fakegpu.Caller{Mode: spec.CaptureMode(operation >> C.GAUGEBLOCK_MODE)}
+	a := p.answer(&request{Operation: operation & (1<<C.GAUGEBLOCK_MODE - 1), Words: *w, Memory: memory})
 	*w = a.Words
 	return a.Result, a.Memory
 }

@@ -124,8 +124,10 @@ bool notForOthers(int operation) {
 		operation == GAUGEBLOCK_PAGE_IMPORT;
 }
 
-// call is the machine that the libraries of the fake GPU see.
-int call(int operation, uint64_t *words) {
+// call is the machine that the libraries of the fake GPU see. What is asked is an operation, with
+// the capture mode of the thread in the upper bits.
+int call(int asked, uint64_t *words) {
+	const int operation = asked & ((1 << GAUGEBLOCK_MODE) - 1);
 	if (operation == GAUGEBLOCK_FINISH) return 0;
 	if (operation == GAUGEBLOCK_LACKS) {
 		fprintf(stderr, "fake CUDA: %s is not supported\n", memoryAt(words[0]));
@@ -137,7 +139,7 @@ int call(int operation, uint64_t *words) {
 	}
 	Message m{};
 	m.type = Called;
-	m.number = operation;
+	m.number = asked;
 	memcpy(m.words, words, sizeof m.words);
 	std::string extra;
 	std::vector<std::pair<const Place *, uint64_t>> named;
