@@ -78,10 +78,14 @@ func examineCommand(t *testing.T, operations int, command ...string) *Report {
 	return report
 }
 
-// tool is the path of a command; the test is skipped where it is not.
+// tool is the path of a command; the test is skipped where it is not, or does not work: rustc may be
+// there without a toolchain.
 func tool(t *testing.T, name string) string {
 	t.Helper()
 	path, err := exec.LookPath(name)
+	if err == nil && name == "rustc" {
+		err = exec.Command(path, "--version").Run()
+	}
 	if err != nil {
 		t.Skip("there is no " + name)
 	}

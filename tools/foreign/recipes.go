@@ -102,7 +102,11 @@ func (r Recipe) Missing(sources string) error {
 	}
 	for _, need := range r.Needs {
 		if need[0] != '<' {
-			if _, err := exec.LookPath(need); err != nil {
+			path, err := exec.LookPath(need)
+			if err == nil && (need == "cargo" || need == "rustc") { // which may be there without a toolchain
+				err = exec.Command(path, "--version").Run()
+			}
+			if err != nil {
 				return fmt.Errorf("%s: %s is %w", r.Name, need, ErrMissing)
 			}
 			continue
