@@ -128,11 +128,11 @@ func (w *writer) savedBlocks(blocks []model.SavedBlock) {
 func (c *Checkpoint) property(name string, fair [][]int, to *explore.Options[*model.State]) bool {
 	switch name {
 	case "CheckpointRestoresWhatItSaved":
-		to.Steps = append(to.Steps, explore.StepProperty[*model.State]{Name: name, Holds: c.restores})
+		holdsOfSteps(to, name, c.restores)
 	case "CheckpointsCanBeTaken":
-		to.Invariants = append(to.Invariants, explore.Invariant[*model.State]{Name: name, Holds: c.canBeTaken})
+		holdsOfStates(to, name, c.canBeTaken)
 	case "CheckpointsCanBeRestored":
-		to.Invariants = append(to.Invariants, explore.Invariant[*model.State]{Name: name, Holds: c.canBeRestored})
+		holdsOfStates(to, name, c.canBeRestored)
 	default:
 		return c.PrivatePools.property(name, fair, to)
 	}

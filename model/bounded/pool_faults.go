@@ -70,7 +70,7 @@ func (c *CaptureFaults) property(name string, fair [][]int, to *explore.Options[
 	if name != "CapturedPoolsAreKnown" {
 		return c.PoolFaults.property(name, fair, to)
 	}
-	to.Invariants = append(to.Invariants, explore.Invariant[*model.State]{Name: name, Holds: capturedPoolsAreKnown})
+	holdsOfStates(to, name, capturedPoolsAreKnown)
 	return true
 }
 

@@ -138,11 +138,11 @@ func (w *writer) poolVariables() {
 func (p *PrivatePools) property(name string, fair [][]int, to *explore.Options[*model.State]) bool {
 	switch name {
 	case "PoolsOwnTheirBlocks":
-		to.Invariants = append(to.Invariants, explore.Invariant[*model.State]{Name: name, Holds: poolsOwnTheirBlocks})
+		holdsOfStates(to, name, poolsOwnTheirBlocks)
 	case "PoolsAreIsolated":
-		to.Invariants = append(to.Invariants, explore.Invariant[*model.State]{Name: name, Holds: poolsAreIsolated})
+		holdsOfStates(to, name, poolsAreIsolated)
 	case "RoutingsAreCaptures":
-		to.Invariants = append(to.Invariants, explore.Invariant[*model.State]{Name: name, Holds: routingsAreCaptures})
+		holdsOfStates(to, name, routingsAreCaptures)
 	case "DriverSegmentsAreCounted":
 		i := explore.Invariant[*model.State]{Name: name, Holds: driverSegmentsAreCounted}
 		if p.Config.ExpandableSegments {
@@ -150,25 +150,25 @@ func (p *PrivatePools) property(name string, fair [][]int, to *explore.Options[*
 		}
 		to.Invariants = append(to.Invariants, i)
 	case "UsesAreTouches":
-		to.Invariants = append(to.Invariants, explore.Invariant[*model.State]{Name: name, Holds: usesAreTouches})
+		holdsOfStates(to, name, usesAreTouches)
 	case "GraphUsesAreNotAwaited":
-		to.Steps = append(to.Steps, explore.StepProperty[*model.State]{Name: name, Holds: graphUsesAreNotAwaited})
+		holdsOfSteps(to, name, graphUsesAreNotAwaited)
 	case "UnusedPoolsAreReleased":
-		to.Steps = append(to.Steps, explore.StepProperty[*model.State]{Name: name, Holds: p.unusedPoolsAreReleased})
+		holdsOfSteps(to, name, p.unusedPoolsAreReleased)
 	case "RequestsAreRouted":
-		to.Steps = append(to.Steps, explore.StepProperty[*model.State]{Name: name, Holds: p.requestsAreRouted})
+		holdsOfSteps(to, name, p.requestsAreRouted)
 	case "PagesAreCounted":
-		to.Steps = append(to.Steps, explore.StepProperty[*model.State]{Name: name, Holds: p.pagesAreCounted})
+		holdsOfSteps(to, name, p.pagesAreCounted)
 	case "CacheIsReleasedInCapture":
-		to.Invariants = append(to.Invariants, explore.Invariant[*model.State]{Name: name, Holds: p.cacheIsReleasedInCapture})
+		holdsOfStates(to, name, p.cacheIsReleasedInCapture)
 	case "CapturedMemoryIsKept":
-		to.Steps = append(to.Steps, explore.StepProperty[*model.State]{Name: name, Holds: p.capturedMemoryIsKept})
+		holdsOfSteps(to, name, p.capturedMemoryIsKept)
 	case "EmptyCacheReleasesAll":
-		to.Invariants = append(to.Invariants, explore.Invariant[*model.State]{Name: name, Holds: p.emptyCacheReleasesAll})
+		holdsOfStates(to, name, p.emptyCacheReleasesAll)
 	case "OverflowsOnOutOfMemory":
-		to.Steps = append(to.Steps, explore.StepProperty[*model.State]{Name: name, Holds: p.overflowsOnOutOfMemory})
+		holdsOfSteps(to, name, p.overflowsOnOutOfMemory)
 	case "UsesAreCounted":
-		to.Steps = append(to.Steps, explore.StepProperty[*model.State]{Name: name, Holds: p.usesAreCounted})
+		holdsOfSteps(to, name, p.usesAreCounted)
 	default:
 		return p.CachingAllocator.property(name, fair, to)
 	}

@@ -118,64 +118,68 @@ func (c *CachingAllocator) fairness(specification string) (fair [][]int, known b
 	return nil, specification == "Spec"
 }
 
+// holdsOfStates has a property checked in every state.
+func holdsOfStates(to *explore.Options[*model.State], name string, holds func(*model.State) bool) {
+	to.Invariants = append(to.Invariants, explore.Invariant[*model.State]{Name: name, Holds: holds})
+}
+
+// holdsOfSteps has a property checked at every step.
+func holdsOfSteps(to *explore.Options[*model.State], name string, holds func(from *model.State, label int, to *model.State) bool) {
+	to.Steps = append(to.Steps, explore.StepProperty[*model.State]{Name: name, Holds: holds})
+}
+
 func (c *CachingAllocator) property(name string, fair [][]int, to *explore.Options[*model.State]) bool {
 	if i, known := c.invariant(name); known {
 		to.Invariants = append(to.Invariants, i)
 		return true
 	}
-	invariant := func(holds func(*model.State) bool) {
-		to.Invariants = append(to.Invariants, explore.Invariant[*model.State]{Name: name, Holds: holds})
-	}
-	step := func(holds func(from *model.State, label int, to *model.State) bool) {
-		to.Steps = append(to.Steps, explore.StepProperty[*model.State]{Name: name, Holds: holds})
-	}
 	switch name {
 	case "OutOfMemoryIsReal", "MallocsAreServed":
-		step(c.mallocsAreServed)
+		holdsOfSteps(to, name, c.mallocsAreServed)
 	case "OverflowPoolsServe":
-		step(c.overflowPoolsServe)
+		holdsOfSteps(to, name, c.overflowPoolsServe)
 	case "OverflowPoolsInOrder":
-		step(c.overflowPoolsInOrder)
+		holdsOfSteps(to, name, c.overflowPoolsInOrder)
 	case "NoNeedlessReturn":
-		step(c.noNeedlessReturn)
+		holdsOfSteps(to, name, c.noNeedlessReturn)
 	case "SegmentsFitRequests":
-		step(c.segmentsFitRequests)
+		holdsOfSteps(to, name, c.segmentsFitRequests)
 	case "JustEnoughIsReturned":
-		step(c.justEnoughIsReturned)
+		holdsOfSteps(to, name, c.justEnoughIsReturned)
 	case "PagesKeepToLimit":
-		step(c.pagesKeepToLimit)
+		holdsOfSteps(to, name, c.pagesKeepToLimit)
 	case "CountersFollowHistory":
-		step(c.countersFollowHistory)
+		holdsOfSteps(to, name, c.countersFollowHistory)
 	case "NothingMergeableSideBySide":
-		invariant(noMergeableNeighbours)
+		holdsOfStates(to, name, noMergeableNeighbours)
 	case "OversizeSegmentsAreWhole":
-		invariant(c.oversizeSegmentsAreWhole)
+		holdsOfStates(to, name, c.oversizeSegmentsAreWhole)
 	case "LivePoolsServe":
-		step(c.livePoolsServe)
+		holdsOfSteps(to, name, c.livePoolsServe)
 	case "PromptlyReclaimed":
-		step(c.promptlyReclaimed)
+		holdsOfSteps(to, name, c.promptlyReclaimed)
 	case "NoNeedlessWait":
-		step(c.noNeedlessWait)
+		holdsOfSteps(to, name, c.noNeedlessWait)
 	case "EmptyCacheLeavesNothingWaiting":
-		step(c.emptyCacheLeavesNothingWaiting)
+		holdsOfSteps(to, name, c.emptyCacheLeavesNothingWaiting)
 	case "EmptyCacheWaitsForAReason":
-		step(c.emptyCacheWaitsForAReason)
+		holdsOfSteps(to, name, c.emptyCacheWaitsForAReason)
 	case "BestFitServes":
-		step(c.bestFitServes)
+		holdsOfSteps(to, name, c.bestFitServes)
 	case "UnusedPoolsAreErased":
-		step(c.unusedPoolsAreErased)
+		holdsOfSteps(to, name, c.unusedPoolsAreErased)
 	case "ExpandableSegmentsGrow":
-		step(c.expandableSegmentsGrow)
+		holdsOfSteps(to, name, c.expandableSegmentsGrow)
 	case "BlocksFitRequests":
-		invariant(blocksFitRequests)
+		holdsOfStates(to, name, blocksFitRequests)
 	case "EmptyCacheReleasesAll":
-		invariant(c.emptyCacheReleasesAll)
+		holdsOfStates(to, name, c.emptyCacheReleasesAll)
 	case "AnyBlockIsGood":
-		invariant(c.anyBlockIsGood)
+		holdsOfStates(to, name, c.anyBlockIsGood)
 	case "LimitHolds":
-		invariant(c.limitHolds)
+		holdsOfStates(to, name, c.limitHolds)
 	case "CacheIsSearchedAgain":
-		step(c.cacheIsSearchedAgain)
+		holdsOfSteps(to, name, c.cacheIsSearchedAgain)
 	case "FreedBecomesReusable":
 		to.LeadsTo = append(to.LeadsTo, c.freedBecomesReusable(fair)...)
 	default:

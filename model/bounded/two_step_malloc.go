@@ -93,9 +93,9 @@ func (t *TwoStepMalloc) property(name string, fair [][]int, to *explore.Options[
 			Name: name, Holds: func(s *model.State) bool { return s.Reserved() <= t.Limit },
 		})
 	case "AllIsReturnedAtLast":
-		to.Steps = append(to.Steps, explore.StepProperty[*model.State]{Name: name, Holds: t.allIsReturnedAtLast})
+		holdsOfSteps(to, name, t.allIsReturnedAtLast)
 	case "DriverServes":
-		to.Steps = append(to.Steps, explore.StepProperty[*model.State]{Name: name, Holds: t.driverServes})
+		holdsOfSteps(to, name, t.driverServes)
 	default:
 		return t.CachingAllocator.property(name, fair, to)
 	}

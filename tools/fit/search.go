@@ -81,7 +81,7 @@ func (s *search) bisect(fits int) (int, int, error) {
 	return fits, full, nil
 }
 
-// at tries a value, once. What is out of range is not tried.
+// at runs the program with a value, unless it has run with it before, or the value is out of range.
 func (s *search) at(value int) (Try, error) {
 	if t, known := s.tried[value]; known || value < s.low || value > s.high {
 		return t, nil
