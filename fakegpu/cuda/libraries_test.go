@@ -11,20 +11,13 @@ import (
 	"testing"
 
 	"gaugeblock/fakegpu/cuda/gpus"
+	"gaugeblock/internal/testfolder"
 )
 
 // scratch is a directory that is there while tests run.
 var scratch string
 
-func TestMain(m *testing.M) {
-	var err error
-	if scratch, err = os.MkdirTemp("", "gaugeblock-cuda-test-"); err != nil {
-		panic(err)
-	}
-	status := m.Run()
-	_ = os.RemoveAll(scratch)
-	os.Exit(status)
-}
+func TestMain(m *testing.M) { testfolder.Run(m, &scratch) }
 
 // built builds them, the machine among them, and decoys, once.
 var built = sync.OnceValue(func() error {

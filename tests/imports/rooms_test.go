@@ -35,6 +35,7 @@ var mayImport = map[string][]string{
 	"internal/rewrite":    {},
 	"internal/inorder":    {},
 	"internal/memlimit":   {"spec/trace"},
+	"internal/testfolder": {},
 	"internal/sizes":      {"spec"},
 	"internal/churn":      {"spec"},
 	"internal/refinement": {"spec", "spec/trace", "alloc", "fakegpu", "model"},

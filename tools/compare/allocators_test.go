@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"gaugeblock/fakegpu/cuda"
+	"gaugeblock/internal/testfolder"
 	"gaugeblock/snapshot"
 	"gaugeblock/snapshot/history"
 	"gaugeblock/snapshot/play"
@@ -65,15 +66,7 @@ func compared(t *testing.T, w *history.Workload, o Options, names ...string) *Co
 // scratch is a directory that is there while tests run.
 var scratch string
 
-func TestMain(m *testing.M) {
-	var err error
-	if scratch, err = os.MkdirTemp("", "gaugeblock-allocators-test-"); err != nil {
-		panic(err)
-	}
-	status := m.Run()
-	_ = os.RemoveAll(scratch)
-	os.Exit(status)
-}
+func TestMain(m *testing.M) { testfolder.Run(m, &scratch) }
 
 var built = sync.OnceValue(func() error { return Build([]Candidate{{Name: MallocAsync}}, scratch) })
 

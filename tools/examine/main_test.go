@@ -10,20 +10,13 @@ import (
 	"testing"
 
 	"gaugeblock/fakegpu/cuda"
+	"gaugeblock/internal/testfolder"
 )
 
 // scratch is a directory that is there while tests run.
 var scratch string
 
-func TestMain(m *testing.M) {
-	var err error
-	if scratch, err = os.MkdirTemp("", "gaugeblock-examine-test-"); err != nil {
-		panic(err)
-	}
-	status := m.Run()
-	_ = os.RemoveAll(scratch)
-	os.Exit(status)
-}
+func TestMain(m *testing.M) { testfolder.Run(m, &scratch) }
 
 var built = sync.OnceValue(func() error { return Build(scratch) })
 

@@ -10,6 +10,7 @@ import (
 
 	"gaugeblock/fakegpu/cuda"
 	"gaugeblock/fakegpu/cuda/gpus"
+	"gaugeblock/internal/testfolder"
 	"gaugeblock/snapshot"
 )
 
@@ -18,15 +19,7 @@ const pythonVariable = "GAUGEBLOCK_TORCH_PYTHON"
 
 var scratch string
 
-func TestMain(m *testing.M) {
-	var err error
-	if scratch, err = os.MkdirTemp("", "gaugeblock-run-test-"); err != nil {
-		panic(err)
-	}
-	status := m.Run()
-	_ = os.RemoveAll(scratch)
-	os.Exit(status)
-}
+func TestMain(m *testing.M) { testfolder.Run(m, &scratch) }
 
 // libraries builds the libraries once, where the tool finds them.
 var libraries = sync.OnceValue(func() error {
