@@ -141,7 +141,8 @@
       view.width = box.clientWidth;
       if (!view.width) return;
       const style = getComputedStyle(document.documentElement);
-      view.color = (name) => style.getPropertyValue(name).trim();
+      const known = new Map(); // to ask the style for each of thousands of blocks takes long
+      view.color = (name) => known.get(name) || (known.set(name, style.getPropertyValue(name).trim()), known.get(name));
       view.font = style.fontFamily;
       view.height = draw.height(view.width);
       const scale = window.devicePixelRatio || 1;
@@ -804,7 +805,7 @@
     const states = ["inactive", "allocated", "pending free"], colors = ["--inactive", "--allocated", "--pending"];
     const stateOf = (block) => block[STATE] || 0;
     let layout = data.layouts.find((m) => m.name === "oom") || data.layouts[0];
-    const layoutListeners = [];
+    const layoutListeners = []; // the first is the map; the tables below it follow when the slider rests
 
     // The segments and blocks after an entry, as a layout.
     const stateAfter = (entry) => {
@@ -881,13 +882,13 @@
       };
       const paint = (view) => {
         const g = view.context;
-        for (const { block, pieces } of blocks) {
-          g.fillStyle = view.color(colors[stateOf(block)]);
-          for (const [x, row, part] of pieces) {
-            const y = row * (rowHeight + rowGap);
-            g.fillRect(x, y, part > 2.5 ? part - 0.7 : part, rowHeight);
+        colors.forEach((color, state) => {
+          g.fillStyle = view.color(color);
+          for (const { block, pieces } of blocks) {
+            if (stateOf(block) !== state) continue;
+            for (const [x, row, part] of pieces) g.fillRect(x, row * (rowHeight + rowGap), part > 2.5 ? part - 0.7 : part, rowHeight);
           }
-        }
+        });
       };
       let selected = null;
       const over = (view) => {
@@ -972,8 +973,9 @@
       entry.min = data.states.first; entry.max = Math.max(0, summary.entries - 1); entry.value = layout.entry;
       entry.addEventListener("input", () => {
         for (const button of byId("layouts").querySelectorAll("button")) button.setAttribute("aria-pressed", "false");
-        frame = frame || requestAnimationFrame(() => { frame = 0; change(stateAfter(Number(entry.value))); });
+        frame = frame || requestAnimationFrame(() => { frame = 0; layout = stateAfter(Number(entry.value)); layoutListeners[0](); });
       });
+      entry.addEventListener("change", () => change(stateAfter(Number(entry.value))));
       show();
     };
 
