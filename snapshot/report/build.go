@@ -27,7 +27,7 @@ type Options struct {
 // limits bound what a report shows, so that a page is small for every snapshot and every
 // number of reports.
 type limits struct {
-	buckets, series, callSites, segments, blocks, mergeShare, ooms, annotations, allocations, states int
+	buckets, series, callSites, segments, blocks, mergeShare, ooms, annotations, allocations, polygons, states int
 }
 
 // limitsFor are the limits of a report that shares the page.
@@ -35,7 +35,7 @@ func limitsFor(reports int) limits {
 	n := max(1, reports)
 	return limits{
 		buckets: max(200, maxBuckets/n), series: max(8, maxSeries/n), callSites: max(12, maxCallSites/n),
-		segments: maxSegments / n, blocks: maxBlocks / n, mergeShare: mergeShare / n, ooms: max(4, maxOOMs/n), annotations: max(8, maxAnnotations/n), allocations: maxAllocations / n, states: maxStateItems / n,
+		segments: maxSegments / n, blocks: maxBlocks / n, mergeShare: mergeShare / n, ooms: max(4, maxOOMs/n), annotations: max(8, maxAnnotations/n), allocations: maxAllocations / n, polygons: maxPolygons / n, states: maxStateItems / n,
 	}
 }
 
@@ -96,7 +96,9 @@ func Build(f *snapshot.File, o Options) (*Data, error) {
 	b.timeline()
 	b.layouts()
 	b.writeSites()
-	b.data.Allocations = b.allocations(b.data.Timeline.EntriesPerBucket)
+	b.data.Allocations = b.allocations()
+	b.data.SegmentsOverTime = b.segmentsOverTime()
+	b.data.Host = b.host()
 	b.data.States = b.states(b.recorder)
 	b.data.totals = b.sites.list
 	if len(b.trace) == 0 && len(b.data.layout("end").Segments) == 0 {

@@ -557,12 +557,18 @@
       onColors(showLegend);
     };
 
-    // ---- single allocations
+    const kindOf = (s) => [
+      s.large ? "large" : "small", s.expandable && "expandable",
+      s.pool && "pool " + s.pool, s.stream && "stream " + s.stream,
+    ].filter(Boolean).join(", ");
 
-    // Each is a polygon: as high as its bytes, and lower whenever one below it is freed.
-    const drawAllocations = () => {
-      const { list, others, rest } = data.allocations, box = byId("allocations"), entries = summary.entries;
-      if (!list.length || !entries) { byId("allocations-section").hidden = true; return; }
+    // ---- single allocations, segments, and blocks of the host
+
+    // Each is a polygon: as high as its bytes, and lower whenever one below it is freed. The section's
+    // elements have names that begin with its own; words say how a polygon begins and ends.
+    const drawPolygons = (id, { list, others, rest, entries, entriesPerBucket, kinds }, words) => {
+      const box = byId(id);
+      if (!list.length || !entries) { byId(id + "-section").hidden = true; return; }
       const [BEGIN, END, SIZE, STACK] = [0, 1, 2, 3];
       // The corners of each: from entry x on it is at y, in bytes above the rest.
       const shapes = list.map((a, i) => ({ a, i, xs: [], ys: [] }));
@@ -634,15 +640,15 @@
         g.save();
         g.beginPath(); g.rect(left, 0, view.width - left - right, view.height - lower); g.clip();
         g.fillStyle = othersColor();
-        const first = Math.floor(from / t.entriesPerBucket), last = Math.min(rest.length, Math.ceil(to / t.entriesPerBucket));
+        const first = Math.floor(from / entriesPerBucket), last = Math.min(rest.length, Math.ceil(to / entriesPerBucket));
         for (let i = first; i < last; i++) {
-          const x = place(view, i * t.entriesPerBucket), x2 = place(view, (i + 1) * t.entriesPerBucket);
+          const x = place(view, i * entriesPerBucket), x2 = place(view, (i + 1) * entriesPerBucket);
           g.fillRect(x, level(view, most), x2 - x + 0.5, level(view, 0) - level(view, rest[i]));
         }
         traceAll(view);
-        const seen = 0.5, bytes = seen / (level(view, 0) - level(view, 1)), entries = (seen * (to - from)) / (view.width - left - right);
+        const seen = 0.5, bytes = seen / (level(view, 0) - level(view, 1)), shortest = (seen * (to - from)) / (view.width - left - right);
         for (const s of shapes) {
-          if (s.a[END] < from || s.a[BEGIN] > to || s.a[SIZE] < bytes || s.a[END] - s.a[BEGIN] < entries) continue;
+          if (s.a[END] < from || s.a[BEGIN] > to || s.a[SIZE] < bytes || s.a[END] - s.a[BEGIN] < shortest) continue;
           trace(view, s);
           g.fillStyle = colorOf(s); g.fill();
         }
@@ -663,10 +669,10 @@
       };
       const view = canvasOf(box, { height: (width) => Math.max(260, Math.min(460, width * 0.45)), paint, over });
       const yAt = (s, x) => s.ys[cornerAt(s.xs, x)];
-      const lines = (s) => [size(s.a[SIZE]) + " (" + count(s.a[SIZE]) + " bytes)", s.a[STACK] >= 0 && ownFrame(stacks, s.a[STACK]),
-        (s.a[BEGIN] < 0 ? "allocated before the history" : "allocated at entry " + count(s.a[BEGIN])) + (s.a[END] < entries ? ", freed at entry " + count(s.a[END]) : ", not freed")].filter(Boolean);
+      const lines = (s) => [size(s.a[SIZE]) + " (" + count(s.a[SIZE]) + " bytes)", kinds && kindOf(data.states.kinds[kinds[s.i]]), s.a[STACK] >= 0 && ownFrame(stacks, s.a[STACK]),
+        (s.a[BEGIN] < 0 ? words.begun + " before the history" : words.begun + " at entry " + count(s.a[BEGIN])) + (s.a[END] < entries ? ", freed at entry " + count(s.a[END]) : ", not freed")].filter(Boolean);
       const show = (s) => {
-        const out = byId("allocation");
+        const out = byId(id + "-detail");
         out.hidden = false;
         out.replaceChildren(element("b", {}, lines(s).join("; ")), stackList(stacks, s.a[STACK]));
       };
@@ -700,11 +706,21 @@
       });
       const button = (label, action) => element("button", { type: "button", on: { click: action } }, label);
       const by = (factor) => { const middle = (from + to) / 2, half = ((to - from) / 2) * factor; zoomTo(middle - half, middle + half); };
-      byId("allocations-zoom").append(button("Zoom in", () => by(0.5)), button("Zoom out", () => by(2)), button("All", () => zoomTo(0, entries)));
+      byId(id + "-zoom").append(button("Zoom in", () => by(0.5)), button("Zoom out", () => by(2)), button("All", () => zoomTo(0, entries)));
       slider(box, () => shapes.length - 1, () => cursor, pick, { "+": () => { by(0.5); return cursor; }, "-": () => { by(2); return cursor; }, 0: () => { zoomTo(0, entries); return cursor; } });
-      byId("allocations-help").textContent = "Each allocation is as high as its bytes, from where it is allocated to where it is freed. Point at one for its size and line; click, or use the arrow keys, for its call stack. Drag to zoom." +
+      byId(id + "-help").textContent = words.each + " is as high as its bytes, from where it is " + words.begun + " to where it is freed. Point at one for its size and line; click, or use the arrow keys, for its call stack. Drag to zoom." +
         (others ? " The " + count(others) + " that hold least are one area at the bottom." : "");
       describeSlider(box, 0, shapes.length - 1, lines(shapes[0]).join("; "));
+    };
+
+    const drawHost = () => {
+      const h = data.host;
+      if (!h) { byId("host-section").hidden = true; return; }
+      byId("host-summary").textContent = size(h.peak) + " allocated and " + size(h.peakReserved) + " reserved at the peaks; " + size(h.allocated) + " of " + size(h.reserved) + " at the end. Pinned memory is of the whole process: freed blocks are kept for later, until torch._C._host_emptyCache().";
+      if (h.allocations.entries) drawPolygons("host", h.allocations, { each: "Each block", begun: "allocated" });
+      for (const name of ["host", "host-zoom"]) byId(name).hidden = !h.allocations.list.length || !h.allocations.entries;
+      byId("host-sites").append(longTable("Who holds pinned host memory", [["Call site", "code"], ["At the peak", "word"], ["Blocks", "number"], ["At the end", "number"], ["Allocations", "number"]],
+        h.sites.map((s) => [s.stack < 0 ? "no call stack" : siteCell(stacks, s), [size(s.peak[0]), meter([of(s.peak[0], h.peak), "var(--allocated)"])], count(s.peak[1]), size(s.end[0]), count(s.allocations)]), 8));
     };
 
     // ---- who holds the memory
@@ -789,11 +805,6 @@
     const stateOf = (block) => block[STATE] || 0;
     let layout = data.layouts.find((m) => m.name === "oom") || data.layouts[0];
     const layoutListeners = [];
-
-    const kindOf = (s) => [
-      s.large ? "large" : "small", s.expandable && "expandable",
-      s.pool && "pool " + s.pool, s.stream && "stream " + s.stream,
-    ].filter(Boolean).join(", ");
 
     // The segments and blocks after an entry, as a layout.
     const stateAfter = (entry) => {
@@ -1113,7 +1124,9 @@
       byId("verdict-section").after(devices);
     }
     drawTimeline();
-    drawAllocations();
+    drawPolygons("allocations", data.allocations, { each: "Each allocation", begun: "allocated" });
+    drawPolygons("segments-time", data.segmentsOverTime, { each: "Each segment, or part of an expandable one,", begun: "reserved" });
+    drawHost();
     drawHolders();
     drawAnnotations();
     drawWhatIf();

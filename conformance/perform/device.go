@@ -1,4 +1,4 @@
-package replay
+package perform
 
 import (
 	"fmt"
@@ -79,13 +79,6 @@ func (m *machine) setUpDevices(hardware Hardware, around Around) error {
 		m.gpu = around(m.fake)
 	}
 	return nil
-}
-
-// letChoose lets choices be made where the trace does not tell an address.
-func (m *machine) letChoose(c *choices) {
-	for dev, script := range m.scripts {
-		script.Choose(func(q fakegpu.Choice) spec.Ptr { return c.choose(spec.Device(dev), q) })
-	}
 }
 
 // loadScript makes the fake driver do what the real one did during the operation:

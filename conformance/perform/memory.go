@@ -1,4 +1,4 @@
-package replay
+package perform
 
 import (
 	"fmt"
@@ -50,7 +50,7 @@ func (m *machine) malloc(op *trace.Op) error {
 	if err != nil {
 		return err
 	}
-	m.out.addr = ptr
+	m.out.Ptr = ptr
 	m.allocations[op.ID] = allocation{ptr: ptr, bytes: op.Size, device: op.Device}
 	return nil
 }
@@ -58,7 +58,7 @@ func (m *machine) malloc(op *trace.Op) error {
 func (m *machine) free(op *trace.Op) error {
 	a, live := m.allocations[op.ID]
 	if !live {
-		return errSkipped
+		return ErrSkipped
 	}
 	if err := m.allocator.Free(a.ptr); err != nil {
 		return err
@@ -89,7 +89,7 @@ func (m *machine) freeOn(op *trace.Op) error {
 func (m *machine) recordStream(op *trace.Op) error {
 	a, live := m.allocations[op.ID]
 	if !live {
-		return errSkipped
+		return ErrSkipped
 	}
 	return m.allocator.RecordStream(a.ptr, op.Device, m.stream(op, op.Stream))
 }
@@ -141,7 +141,7 @@ func (m *machine) needMemoryCallback(op *trace.Op) error {
 			if live && m.allocator.Free(a.ptr) == nil {
 				freed = true
 				delete(m.allocations, id)
-				m.out.freed = append(m.out.freed, id)
+				m.out.Freed = append(m.out.Freed, id)
 			}
 		}
 		lent = nil

@@ -1,4 +1,4 @@
-package replay
+package perform
 
 import (
 	"gaugeblock/fakegpu"
@@ -47,7 +47,7 @@ func (m *machine) share(op *trace.Op) error {
 	sharing := m.allocator.(spec.SharedMemory)
 	a, live := m.allocations[op.ID]
 	if !live {
-		return errSkipped
+		return ErrSkipped
 	}
 	handle, err := sharing.ShareHandle(a.ptr)
 	if err != nil {
@@ -60,7 +60,7 @@ func (m *machine) share(op *trace.Op) error {
 func (m *machine) openShared(op *trace.Op) error {
 	handle, made := m.shared[op.Handle]
 	if !made {
-		return errSkipped
+		return ErrSkipped
 	}
 	sharing, err := m.sharing(op)
 	if err != nil {
@@ -71,14 +71,14 @@ func (m *machine) openShared(op *trace.Op) error {
 		return err
 	}
 	m.opened[op.ID] = memory
-	m.out.addr = memory.Base() + spec.Ptr(handle.Offset)
+	m.out.Ptr = memory.Base() + spec.Ptr(handle.Offset)
 	return nil
 }
 
 func (m *machine) closeShared(op *trace.Op) error {
 	memory, open := m.opened[op.ID]
 	if !open {
-		return errSkipped
+		return ErrSkipped
 	}
 	delete(m.opened, op.ID)
 	return memory.Close()

@@ -1,24 +1,21 @@
-package replay
+package trace
 
 import (
 	"fmt"
 
 	"gaugeblock/spec"
-	"gaugeblock/spec/trace"
 )
 
-// How trace entries and memory are put into words, alike in differences and
-// in stories.
-
+// EntryInWords is a trace entry in words: "alloc 0x1000, 512 bytes, stream default".
 func EntryInWords(e spec.TraceEntry) string {
 	if e.Action == spec.ActionOOM {
-		text := fmt.Sprintf("oom for %s, stream %v", trace.SizeInWords(e.Size), e.Stream)
+		text := fmt.Sprintf("oom for %s, stream %v", SizeInWords(e.Size), e.Stream)
 		if e.Addr != 0 {
-			text += fmt.Sprintf(", %s free on the device", trace.SizeInWords(uint64(e.Addr)))
+			text += fmt.Sprintf(", %s free on the device", SizeInWords(uint64(e.Addr)))
 		}
 		return text
 	}
-	return fmt.Sprintf("%v %v, %s, stream %v", e.Action, e.Addr, trace.SizeInWords(e.Size), e.Stream)
+	return fmt.Sprintf("%v %v, %s, stream %v", e.Action, e.Addr, SizeInWords(e.Size), e.Stream)
 }
 
 // segmentInWords leaves out what is the same for most: device 0, the default pool.
@@ -28,7 +25,7 @@ func segmentInWords(s *spec.Segment) string {
 		kind += " expandable"
 	}
 	text := fmt.Sprintf("%s segment %v of %s, stream %v, allocated %d, active %d, requested %d",
-		kind, s.Address, trace.SizeInWords(s.TotalSize), s.Stream, s.AllocatedSize, s.ActiveSize, s.RequestedSize)
+		kind, s.Address, SizeInWords(s.TotalSize), s.Stream, s.AllocatedSize, s.ActiveSize, s.RequestedSize)
 	if !s.Pool.IsDefault() {
 		text += fmt.Sprintf(", pool %v", s.Pool)
 	}
@@ -39,7 +36,7 @@ func segmentInWords(s *spec.Segment) string {
 }
 
 func blockInWords(b spec.Block) string {
-	return fmt.Sprintf("block %v of %s, requested %d, %v", b.Address, trace.SizeInWords(b.Size), b.RequestedSize, b.State)
+	return fmt.Sprintf("block %v of %s, requested %d, %v", b.Address, SizeInWords(b.Size), b.RequestedSize, b.State)
 }
 
 // LayoutInLines writes each segment and each block on a line of its own.

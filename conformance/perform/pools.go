@@ -1,4 +1,4 @@
-package replay
+package perform
 
 import (
 	"fmt"
@@ -117,7 +117,7 @@ func (m *machine) allocationsIn(segments []spec.Segment) map[int64]allocation {
 func (m *machine) restorePool(op *trace.Op) error {
 	saved, taken := m.checkpoints[op.State]
 	if !taken {
-		return errSkipped
+		return ErrSkipped
 	}
 	for _, id := range op.Live {
 		if _, in := saved.live[id]; !in {
@@ -128,7 +128,7 @@ func (m *machine) restorePool(op *trace.Op) error {
 	if err != nil {
 		return err
 	}
-	m.out.restored = delta
+	m.out.Restored = delta
 	for _, id := range op.Freed {
 		delete(m.allocations, id)
 	}

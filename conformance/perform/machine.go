@@ -1,6 +1,7 @@
-package replay
+package perform
 
 import (
+	"errors"
 	"fmt"
 
 	"gaugeblock/fakegpu"
@@ -8,7 +9,7 @@ import (
 	"gaugeblock/spec/trace"
 )
 
-// Factory makes the allocator that a trace is replayed through, with the
+// Factory makes the allocator that operations are performed on, with the
 // settings, geometry and devices that the header asks for. An error that wraps
 // spec.ErrNotSupported says that it cannot have such settings.
 type Factory func(driver spec.Driver, h *trace.Header) (spec.Allocator, error)
@@ -16,9 +17,7 @@ type Factory func(driver spec.Driver, h *trace.Header) (spec.Allocator, error)
 // A machine is an allocator on a fake GPU, and what the numbers of the trace
 // stand for there.
 type machine struct {
-	file      string
 	header    *trace.Header
-	tolerance tolerance
 	hardware  *fakegpu.Machine
 	fake      *fakegpu.GPU
 	gpu       Device            // the fake, or what was put around it
@@ -27,9 +26,8 @@ type machine struct {
 
 	expandable bool // the settings may have turned expandable segments on
 
-	observed bool    // the allocator is a spec.Observable
-	out      outcome // of the present operation, as far as it is known
-	passed   int     // how many checks the operation that differs passed
+	observed bool   // the allocator is a spec.Observable
+	out      Result // of the present operation, as far as it is known
 
 	reads, writes []spec.Range // room for those of a kernel
 
@@ -59,9 +57,9 @@ type allocation struct {
 
 // newMachine sets up what the header describes. Before any set_memory_fraction a
 // trace has no limit, whatever its settings say: the recorder took it away.
-func newMachine(file string, h *trace.Header, newAllocator Factory, hardware Hardware, around Around) (*machine, error) {
+func newMachine(h *trace.Header, newAllocator Factory, hardware Hardware, around Around) (*machine, error) {
 	m := &machine{
-		file: file, header: h, tolerance: toleranceOf(h), expandable: NamesExpandable(h.Settings),
+		header: h, expandable: NamesExpandable(h.Settings),
 		streams:     map[spec.Stream]spec.Device{},
 		latest:      map[spec.Device]spec.Stream{},
 		allocations: map[int64]allocation{},
@@ -82,7 +80,7 @@ func newMachine(file string, h *trace.Header, newAllocator Factory, hardware Har
 	}
 	if observable, able := m.allocator.(spec.Observable); able {
 		m.observed = true
-		observable.OnTrace(func(e spec.HistoryEntry) { m.out.events = append(m.out.events, e.TraceEntry) })
+		observable.OnTrace(func(e spec.HistoryEntry) { m.out.Entries = append(m.out.Entries, e.TraceEntry) })
 	}
 	if limiter, able := m.allocator.(spec.MemoryLimiter); able {
 		for dev := range h.Devices {
@@ -95,25 +93,28 @@ func newMachine(file string, h *trace.Header, newAllocator Factory, hardware Har
 }
 
 // perform does one operation and returns what came of it.
-func (m *machine) perform(op *trace.Op) outcome {
-	m.out = outcome{events: m.room[:0]}
-	m.tolerance.meet(op.Kind)
+func (m *machine) perform(op *trace.Op) Result {
+	m.out = Result{Entries: m.room[:0]}
 	m.loadScript(op)
 	defer m.onThread(op)()
 	defer m.asCaller(op)()
 	k, known := kinds[op.Kind]
 	switch {
 	case !known:
-		m.out.err = &spec.NotSupportedError{Op: string(op.Kind), Reason: "operations of this kind cannot be replayed"}
+		m.out.Err = &spec.NotSupportedError{Op: string(op.Kind), Reason: "operations of this kind cannot be performed"}
 	case k.needs != nil && !k.needs.Has(m.allocator):
-		m.out.err = lacks(op.Kind, k.needs.Name)
+		m.out.Err = lacks(op.Kind, k.needs.Name)
 	default:
-		m.out.err = k.perform(m, op)
+		m.out.Err = k.perform(m, op)
 	}
+	if errors.Is(m.out.Err, ErrSkipped) {
+		m.out.Err, m.out.Skipped = nil, true
+	}
+	m.out.AddressRanges = append(m.out.AddressRanges, m.scripts[op.Device].Reserved()...)
 	return m.out
 }
 
-// badOp is an operation that makes no sense, which only the replay could notice.
+// badOp is an operation that makes no sense, which only whoever performs it can notice.
 func (m *machine) badOp(op *trace.Op, reason string) error {
-	return &trace.Error{File: m.file, Line: op.Line, Reason: fmt.Sprintf("%s: %s", op.Kind, reason)}
+	return &trace.Error{Line: op.Line, Reason: fmt.Sprintf("%s: %s", op.Kind, reason)}
 }

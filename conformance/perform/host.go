@@ -1,4 +1,4 @@
-package replay
+package perform
 
 import "gaugeblock/spec/trace"
 
@@ -30,7 +30,7 @@ func (m *machine) createStream(op *trace.Op) error {
 func (m *machine) synchronizeEvent(op *trace.Op) error {
 	mark, made := m.marks[op.Event]
 	if !made {
-		return errSkipped
+		return ErrSkipped
 	}
 	return m.gpu.SynchronizeEvent(mark.event)
 }
@@ -38,7 +38,7 @@ func (m *machine) synchronizeEvent(op *trace.Op) error {
 func (m *machine) queryEvent(op *trace.Op) error {
 	mark, made := m.marks[op.Event]
 	if !made {
-		return errSkipped
+		return ErrSkipped
 	}
 	_, err := m.gpu.QueryEvent(mark.event)
 	return err
@@ -47,7 +47,7 @@ func (m *machine) queryEvent(op *trace.Op) error {
 func (m *machine) destroyEvent(op *trace.Op) error {
 	mark, made := m.marks[op.Event]
 	if !made {
-		return errSkipped
+		return ErrSkipped
 	}
 	delete(m.marks, op.Event)
 	return m.gpu.DestroyEvent(mark.event)

@@ -1,4 +1,4 @@
-package replay
+package perform
 
 import (
 	"testing"
@@ -6,15 +6,15 @@ import (
 	"gaugeblock/spec/trace"
 )
 
-// TestEveryKind: each kind of operation can be performed, and told in a story.
+// TestEveryKind: each kind of operation can be performed.
 func TestEveryKind(t *testing.T) {
 	for _, name := range trace.OpKinds() {
 		if kinds[name].perform == nil {
-			t.Errorf("%s: tools/replay does not say how it is performed", name)
+			t.Errorf("%s: conformance/player does not say how it is performed", name)
 		}
 	}
 	if len(kinds) != len(trace.OpKinds()) {
-		t.Errorf("tools/replay performs %d kinds, and there are %d", len(kinds), len(trace.OpKinds()))
+		t.Errorf("conformance/player performs %d kinds, and there are %d", len(kinds), len(trace.OpKinds()))
 	}
 }
 

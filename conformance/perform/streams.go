@@ -1,4 +1,4 @@
-package replay
+package perform
 
 import (
 	"errors"
@@ -77,7 +77,7 @@ func (m *machine) copy(op *trace.Op) error {
 func (m *machine) memory(op *trace.Op, r trace.OpRange) (spec.Range, spec.Device, error) {
 	a, live := m.allocations[r.ID]
 	if !live {
-		return spec.Range{}, 0, errSkipped
+		return spec.Range{}, 0, ErrSkipped
 	}
 	if r.Offset > a.bytes || r.Bytes > a.bytes-r.Offset {
 		return spec.Range{}, 0, m.badOp(op, fmt.Sprintf("%d bytes from %d are not all in id %d of %d bytes",
@@ -131,7 +131,7 @@ func (m *machine) recordEvent(op *trace.Op) error {
 func (m *machine) waitEvent(op *trace.Op) error {
 	mark, made := m.marks[op.Event]
 	if !made {
-		return errSkipped
+		return ErrSkipped
 	}
 	return m.gpu.WaitEvent(op.Device, m.stream(op, op.Stream), mark.event)
 }

@@ -1,4 +1,4 @@
-package replay
+package perform
 
 import (
 	"errors"
@@ -10,18 +10,17 @@ import (
 	"gaugeblock/spec/trace"
 )
 
-// A Player performs operations one at a time, for those who make them up as they
-// go. It does with each exactly what a replay of a trace does, so that what it was
-// given can be written to a file and replayed.
+// A Player performs operations one at a time, as the replay of a trace needs it, and a
+// program that is made up on the way.
 type Player struct {
 	machine *machine
 	reuses  bool
 }
 
-// Performed is what came of one operation.
-type Performed struct {
+// Result is what came of one operation.
+type Result struct {
 	Err     error             // how it failed
-	Skipped bool              // nothing was done, for what it is about was never made
+	Skipped bool              // nothing was done, for what it is about was never made (ErrSkipped)
 	Ptr     spec.Ptr          // malloc: the address that was returned
 	Entries []spec.TraceEntry // the allocator's trace entries
 	Freed   []int64           // what need_memory callbacks freed meanwhile
@@ -29,27 +28,19 @@ type Performed struct {
 	// AddressRanges are what cuMemAddressReserve returned on the operation's device, in order.
 	AddressRanges []spec.Range
 
-	Restored spec.RestoreDelta // restore: what the allocator says it changed
+	Restored spec.RestoreDelta      // restore: what the allocator says it changed
+	Tree     *trace.TreeExpectation // a call of a graph tree: what is seen afterwards
 }
 
-// NewPlayer sets up the devices that the header describes, and an allocator.
-func NewPlayer(h *trace.Header, newAllocator Factory) (*Player, error) {
-	return newPlayer(h, newAllocator, nil, nil)
+// New sets up the devices that the header describes, and an allocator.
+func New(h *trace.Header, newAllocator Factory) (*Player, error) {
+	return NewOn(h, newAllocator, nil, nil)
 }
 
-// NewPlayerAround does so on what is put around the fake device; nil puts nothing.
-func NewPlayerAround(h *trace.Header, newAllocator Factory, around Around) (*Player, error) {
-	return newPlayer(h, newAllocator, nil, around)
-}
-
-// NewPlayerOn does so on changed hardware, with something around the fake device; nil changes
+// NewOn does so on changed hardware, with something around the fake device; nil changes
 // nothing, and puts nothing around it.
-func NewPlayerOn(h *trace.Header, newAllocator Factory, hardware Hardware, around Around) (*Player, error) {
-	return newPlayer(h, newAllocator, hardware, around)
-}
-
-func newPlayer(h *trace.Header, newAllocator Factory, hardware Hardware, around Around) (*Player, error) {
-	m, err := newMachine("", h, newAllocator, hardware, around)
+func NewOn(h *trace.Header, newAllocator Factory, hardware Hardware, around Around) (*Player, error) {
+	m, err := newMachine(h, newAllocator, hardware, around)
 	if err != nil {
 		return nil, err
 	}
@@ -60,18 +51,23 @@ func newPlayer(h *trace.Header, newAllocator Factory, hardware Hardware, around 
 // next operation is performed, so that they can be in the same memory.
 func (p *Player) Reuse() { p.reuses = true }
 
+// Choose says where the driver puts memory if the trace does not tell (fakegpu.Script.Choose).
+func (p *Player) Choose(choose func(spec.Device, fakegpu.Choice) spec.Ptr) {
+	for dev, script := range p.machine.scripts {
+		script.Choose(func(q fakegpu.Choice) spec.Ptr { return choose(spec.Device(dev), q) })
+	}
+}
+
+// Observed reports whether trace entries of the allocator are seen: whether it is a spec.Observable.
+func (p *Player) Observed() bool { return p.machine.observed }
+
 // Perform does one operation, which must make sense by the header.
-func (p *Player) Perform(op *trace.Op) Performed {
+func (p *Player) Perform(op *trace.Op) Result {
 	out := p.machine.perform(op)
 	if p.reuses {
-		p.machine.room = out.events
+		p.machine.room = out.Entries
 	}
-	r := Performed{Err: out.err, Ptr: out.addr, Entries: out.events, Freed: out.freed, Restored: out.restored}
-	r.AddressRanges = append(r.AddressRanges, p.machine.scripts[op.Device].Reserved()...)
-	if errors.Is(out.err, errSkipped) {
-		r.Err, r.Skipped = nil, true
-	}
-	return r
+	return out
 }
 
 // Allocator is the one that the operations are performed on.

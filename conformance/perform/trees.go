@@ -1,4 +1,4 @@
-package replay
+package perform
 
 import (
 	"errors"
@@ -19,7 +19,7 @@ var treeKinds = map[trace.OpKind]kind{
 	trace.OpTreeMoveStaticInput: {perform: (*machine).treeMoveStatic},
 }
 
-// trees are the graph trees of a replay: a manager for each device that a call
+// trees are the graph trees of a program: a manager for each device that a call
 // names, and what the program holds of them.
 type trees struct {
 	generations graphtree.Generations
@@ -163,7 +163,7 @@ func (m *machine) treeCall(op *trace.Op) error {
 	for i, output := range outputs {
 		m.trees.outputs[trace.TreeOutput{Call: op.Call, Index: i}] = output
 	}
-	m.out.tree, err = m.seeTree(t, outputs)
+	m.out.Tree, err = m.seeTree(t, outputs)
 	return err
 }
 
@@ -198,7 +198,7 @@ func (m *machine) treeInputs(t *treeManager, op *trace.Op) (inputs []*graphtree.
 		output, held := m.trees.outputs[*in.Output]
 		switch {
 		case !held:
-			err = errSkipped
+			err = ErrSkipped
 		case in.Consume:
 			delete(m.trees.outputs, *in.Output)
 			add(output, nil)
@@ -247,7 +247,7 @@ func (m *machine) seeTree(t *treeManager, outputs []*graphtree.Tensor) (*trace.T
 func (m *machine) treeDrop(op *trace.Op) error {
 	output, held := m.trees.outputs[op.Output]
 	if !held {
-		return errSkipped
+		return ErrSkipped
 	}
 	delete(m.trees.outputs, op.Output)
 	return output.Release()

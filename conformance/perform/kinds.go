@@ -1,4 +1,4 @@
-package replay
+package perform
 
 import (
 	"errors"
@@ -14,10 +14,9 @@ import (
 // perform: memory.go, pools.go, sharing.go, streams.go, host.go, capture.go, device.go, trees.go.
 type kind struct {
 	// perform does what an operation asks for. Its error is the allocator's or the
-	// device's answer, which is compared, except for three: errors that wrap
-	// spec.ErrNotSupported say that the trace cannot be replayed on this allocator,
-	// a *trace.Error that the operation makes no sense, and errSkipped that there was
-	// nothing to do.
+	// device's answer, except for three: errors that wrap spec.ErrNotSupported say that
+	// the operation cannot be performed on this allocator, a *trace.Error that it makes
+	// no sense, and ErrSkipped that there was nothing to do.
 	perform func(m *machine, op *trace.Op) error
 
 	// needs is the ability that the allocator has to have; nil: none but those of every
@@ -25,11 +24,11 @@ type kind struct {
 	needs *Ability
 }
 
-// errSkipped says that the operation is about something that an earlier
+// ErrSkipped says that the operation is about something that an earlier
 // operation should have made, and failed to, or that a callback has freed. In a
 // trace without expectations that can happen, and what is not there needs no
 // looking after.
-var errSkipped = errors.New("skipped: it names something that was never made or no longer exists")
+var ErrSkipped = errors.New("skipped: it names something that was never made or no longer exists")
 
 // kinds has an entry for every kind.
 var kinds = func() map[trace.OpKind]kind {

@@ -1,4 +1,4 @@
-package replay
+package perform
 
 import (
 	"errors"
@@ -77,7 +77,7 @@ func (m *machine) captureEnd(op *trace.Op) error {
 func (m *machine) graphLaunch(op *trace.Op) error {
 	g, made := m.graphs[op.Graph]
 	if !made {
-		return errSkipped
+		return ErrSkipped
 	}
 	return m.gpu.LaunchGraph(g.exec, op.Device, m.stream(op, op.Stream))
 }
@@ -85,7 +85,7 @@ func (m *machine) graphLaunch(op *trace.Op) error {
 func (m *machine) graphDestroy(op *trace.Op) error {
 	g, made := m.graphs[op.Graph]
 	if !made {
-		return errSkipped
+		return ErrSkipped
 	}
 	delete(m.graphs, op.Graph)
 	return errors.Join(m.gpu.DestroyGraphExec(g.exec), m.gpu.DestroyGraph(g.captured))

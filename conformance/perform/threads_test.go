@@ -1,4 +1,4 @@
-package replay
+package perform
 
 import (
 	"testing"
@@ -50,7 +50,7 @@ func TestPointerIsPassed(t *testing.T) {
 	}
 	for forgets, want := range map[bool]int{false: 0, true: 1} {
 		h := &trace.Header{Devices: 1, TotalMemory: 1 << 30, Threads: 1, Streams: []spec.Stream{0, 0x100, 0x200, 0x300, 0x400, 0x500}}
-		player, err := NewPlayer(h, func(driver spec.Driver, _ *trace.Header) (spec.Allocator, error) {
+		player, err := New(h, func(driver spec.Driver, _ *trace.Header) (spec.Allocator, error) {
 			return &waiting{driver: driver, forgets: forgets}, nil
 		})
 		if err != nil {
