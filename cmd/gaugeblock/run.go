@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -90,6 +89,10 @@ func (c *runCommand) Run(env *environment) error {
 	if err != nil {
 		return err
 	}
+	outputs, err := c.outputs()
+	if err != nil {
+		return err
+	}
 	folder, err := os.MkdirTemp("", "gaugeblock-run-")
 	if err != nil {
 		return err
@@ -124,7 +127,7 @@ func (c *runCommand) Run(env *environment) error {
 		}
 	}
 	env.status = c.status(env, record, old)
-	return c.write(env, record)
+	return c.write(env, record, outputs)
 }
 
 // progress writes a line that is overwritten, if the error output is a terminal.
@@ -230,12 +233,24 @@ func (c *runCommand) status(env *environment, r, old *runner.Record) int {
 	return r.Status
 }
 
+// outputs are the files that are asked for: that they can be written is known before the program runs.
+type outputs struct{ json, snapshot *memoryreport.Output }
+
+func (c *runCommand) outputs() (o outputs, err error) {
+	if _, err := openOutput(c.Report); err != nil { // gaugeblock report opens it
+		return o, err
+	}
+	if o.json, err = openOutput(c.JSON); err != nil {
+		return o, err
+	}
+	o.snapshot, err = openOutput(c.Snapshot)
+	return o, err
+}
+
 // write writes the files that are asked for.
-func (c *runCommand) write(env *environment, result *runner.Record) error {
-	if c.JSON != "" {
-		if err := writeForPrograms(c.JSON, result); err != nil {
-			return err
-		}
+func (c *runCommand) write(env *environment, result *runner.Record, to outputs) error {
+	if err := writeForPrograms(to.json, result); err != nil {
+		return err
 	}
 	if c.Snapshot == "" && c.Report == "" {
 		return nil
@@ -253,7 +268,12 @@ func (c *runCommand) write(env *environment, result *runner.Record) error {
 		}
 	}
 	if c.Snapshot != "" {
-		return publish(worst.Snapshot, c.Snapshot)
+		file, err := os.Open(worst.Snapshot)
+		if err != nil {
+			return err
+		}
+		defer file.Close()
+		return writeWhole(to.snapshot, file)
 	}
 	return nil
 }
@@ -262,28 +282,4 @@ func (c *runCommand) write(env *environment, result *runner.Record) error {
 func (*runCommand) reportMemory() (l byteLimit) {
 	_ = l.UnmarshalText([]byte("4GiB"))
 	return l
-}
-
-// publish copies a file, and leaves none behind that is not whole.
-func publish(from, to string) error {
-	source, err := os.Open(from)
-	if err != nil {
-		return err
-	}
-	defer source.Close()
-	part, err := os.CreateTemp(filepath.Dir(to), ".gaugeblock-")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(part.Name())
-	if _, err := io.Copy(part, source); err != nil {
-		return errors.Join(err, part.Close())
-	}
-	if err := errors.Join(part.Chmod(0o644), part.Close()); err != nil {
-		return err
-	}
-	if err := os.Rename(part.Name(), to); err != nil {
-		return fmt.Errorf("%s: %w", quote.Text(to), err)
-	}
-	return nil
 }

@@ -129,17 +129,6 @@ func status(s *os.ProcessState) int {
 	return s.ExitCode()
 }
 
-// isForeground reports whether this process is in the group that the terminal sends Ctrl-C to.
-func isForeground() bool {
-	terminal, err := os.Open("/dev/tty")
-	if err != nil {
-		return false
-	}
-	defer terminal.Close()
-	group, err := foregroundGroup(terminal)
-	return err == nil && group == syscall.Getpgrp()
-}
-
 func progressOf(folder string) (p Progress) {
 	files, _ := filepath.Glob(filepath.Join(folder, "*.progress"))
 	for _, f := range files {
