@@ -8,6 +8,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 
 	"github.com/dustin/go-humanize/english"
@@ -90,6 +91,8 @@ func (c *reportCommand) Run(env *environment) error {
 	if err != nil {
 		return err
 	}
+	most := c.MaxMemory.most()
+	defer debug.SetMemoryLimit(debug.SetMemoryLimit(int64(most - most/16))) // a part is not the heap
 	if ranks && c.intoFolder() {
 		return c.folder(env, files)
 	}

@@ -183,7 +183,7 @@ func (e *environment) compare(w *history.Workload, o compare.Options, forProgram
 		progress.total = total
 		progress.set(done)
 	}
-	defer debug.SetMemoryLimit(debug.SetMemoryLimit(int64(o.MaxMemory)))
+	defer debug.SetMemoryLimit(debug.SetMemoryLimit(int64(o.MaxMemory - o.MaxMemory/16)))
 	comparison, err := compare.Compare(w, o)
 	progress.set(progress.total)
 	progress.finish()
@@ -242,7 +242,7 @@ func (r *release) orOf(file *snapshot.File) []upstream.Release {
 func (e *environment) openSnapshot(path string, maxMemory byteLimit, quiet bool) (*snapshot.File, string, error) {
 	most := maxMemory.most()
 	// while it reads, garbage is collected sooner near the limit
-	defer debug.SetMemoryLimit(debug.SetMemoryLimit(int64(most)))
+	defer debug.SetMemoryLimit(debug.SetMemoryLimit(int64(most - most/16)))
 	if path == "-" {
 		file, err := snapshot.ReadLimited(e.stdin, "stdin", most)
 		return file, "stdin", err
@@ -292,7 +292,7 @@ func (c *whatifCommand) fromTrace() (*history.Workload, []string, error) {
 	}
 	defer tr.Close()
 	most := c.MaxMemory.most()
-	defer debug.SetMemoryLimit(debug.SetMemoryLimit(int64(most)))
+	defer debug.SetMemoryLimit(debug.SetMemoryLimit(int64(most - most/16)))
 	workload, err := history.FromTrace(tr, spec.Device(max(c.Device, 0)), most)
 	if err == nil && c.PyTorch.given() {
 		workload.Release = c.PyTorch.Release
