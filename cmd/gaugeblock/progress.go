@@ -3,6 +3,7 @@ package main
 import (
 	"io"
 	"os"
+	"sync"
 	"time"
 
 	"github.com/vbauerster/mpb/v8"
@@ -23,6 +24,7 @@ type progress struct {
 	started   time.Time
 	total     int
 	done      int
+	mu        sync.Mutex    // of what follows: workers may count while results are written
 	container *mpb.Progress // nil while there is no bar
 	bar       *mpb.Bar
 }
@@ -55,6 +57,8 @@ func (p *progress) advance() { p.set(p.done + 1) }
 
 // set sets the count.
 func (p *progress) set(done int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	p.done = min(done, p.total)
 	if p.container == nil && p.terminal != nil && p.done < p.total && time.Since(p.started) > progressDelay {
 		p.appear()
@@ -75,6 +79,8 @@ func (p *progress) appear() {
 
 // finish removes the bar, full or not, and flushes what was written above it.
 func (p *progress) finish() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	if p.container == nil {
 		return
 	}
@@ -97,6 +103,8 @@ type aboveBar struct {
 }
 
 func (a *aboveBar) Write(text []byte) (int, error) {
+	a.progress.mu.Lock()
+	defer a.progress.mu.Unlock()
 	if a.progress.container != nil {
 		return a.progress.container.Write(text)
 	}
