@@ -108,7 +108,7 @@ func (c *comparingCommand) print(env *environment, comparison *compare.Compariso
 	if c.JSON {
 		writeJSON(out, comparison)
 	} else {
-		io.WriteString(out, comparison.String())
+		io.WriteString(out, comparison.Text(terminalWidth(env.stdout)))
 	}
 	return out.err
 }

@@ -52,4 +52,4 @@ func (s memorySize) most() uint64 {
 }
 
 // heap is what of it may be the heap.
-func (s memorySize) heap() int64 { return int64(s.most() - s.most()/16) }
+func (s memorySize) heap() int64 { return int64(s.most() - s.most()/8) }

@@ -39,15 +39,21 @@ func newProgress(stderr io.Writer, total int, forPrograms bool) *progress {
 
 // isTerminal reports whether what is written appears on a terminal that can move its
 // cursor. One that cannot says TERM=dumb.
-func isTerminal(w io.Writer) bool {
+func isTerminal(w io.Writer) bool { return isScreen(w) && os.Getenv("TERM") != "dumb" }
+
+// isScreen reports whether what is written appears on a terminal of any kind.
+func isScreen(w io.Writer) bool {
 	file, isFile := unquoted(w).(*os.File)
-	return isFile && os.Getenv("TERM") != "dumb" && term.IsTerminal(int(file.Fd()))
+	return isFile && term.IsTerminal(int(file.Fd()))
 }
 
-// unquoted is the writer below a quote.Writer.
+// unquoted is the writer below a quote.Writer and a foldWriter.
 func unquoted(w io.Writer) io.Writer {
 	if quoted, isQuoted := w.(*quote.Writer); isQuoted {
-		return quoted.To
+		w = quoted.To
+	}
+	if folds, isFolded := w.(*foldWriter); isFolded {
+		w = folds.to
 	}
 	return w
 }
@@ -94,7 +100,11 @@ func (p *progress) above(w io.Writer) io.Writer {
 	if p.terminal == nil || !isTerminal(w) {
 		return w
 	}
-	return &quote.Writer{To: &aboveBar{p, unquoted(w)}}
+	to := io.Writer(&aboveBar{p, unquoted(w)})
+	if columns := terminalWidth(w); columns >= narrowest {
+		to = &foldWriter{to: to, columns: columns}
+	}
+	return &quote.Writer{To: to}
 }
 
 type aboveBar struct {

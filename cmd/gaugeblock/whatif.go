@@ -333,7 +333,7 @@ func (e *environment) writeBrief(out io.Writer, lines brief.Lines) {
 		return
 	}
 	lines.Happened, lines.Cause, lines.Try = quote.Text(lines.Happened), quote.Text(lines.Cause), quote.Text(lines.Try)
-	lines.Write(unquoted(e.stdout), bold)
+	lines.Write(folded(unquoted(e.stdout)), bold)
 }
 
 func bold(line string) string { return text.Bold.Sprint(line) } // the library knows NO_COLOR
