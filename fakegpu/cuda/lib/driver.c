@@ -614,6 +614,7 @@ GAUGEBLOCK_API Result cuGraphInstantiateWithFlags(void **exec, void *graph, unsi
 GAUGEBLOCK_API Result cuGraphLaunch(void *exec, void *stream) {
 	ON(stream, number, device)
 	WORDS(P(exec), device, number);
+	gaugeblock_replayed();
 	return gaugeblock_do(GAUGEBLOCK_GRAPH_LAUNCH, w);
 }
 
