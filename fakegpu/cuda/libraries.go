@@ -29,7 +29,7 @@ type library struct {
 var runtimeSources = []string{"runtime.c", "kernels.c", "properties.c"}
 
 var libraries = []library{
-	{name: "libcuda.so.1", sources: []string{"core.c", "driver.c", "hostmemory.c", "modules.c", "values.c"}, options: []string{"-ldl", "-lpthread"}},
+	{name: "libcuda.so.1", sources: []string{"core.c", "driver.c", "hostmemory.c", "modules.c", "peers.c", "values.c"}, options: []string{"-ldl", "-lpthread"}},
 	{name: "libcudart.so.13", sources: runtimeSources, options: []string{"-DGAUGEBLOCK_CUDART=13", "-lpthread"}, version: "libcudart.so.13"},
 	{name: "libcudart.so.12", sources: runtimeSources, options: []string{"-DGAUGEBLOCK_CUDART=12", "-lpthread"}, version: "libcudart.so.12"},
 	{name: "libnvidia-ml.so.1", sources: []string{"nvml.c"}},
