@@ -26,6 +26,7 @@ type reportCommand struct {
 	Snapshots []string  `arg:"" name:"snapshot" help:"A file from torch.cuda.memory._dump_snapshot (also gzipped, or as JSON), or - for standard input. Two files are compared. A folder, or more files, are the ranks of a run."`
 	Out       string    `short:"o" name:"out" placeholder:"FILE" help:"Write the page to this file, or - for standard output (default: the name of the snapshot with .html, in the current folder)."`
 	Limit     byteLimit `name:"limit" placeholder:"SIZE" help:"Compare other settings under this limit: bytes, 4420MiB, 40GiB, or none. Without it, the limit that the recorded run reached, if it reached one."`
+	Capacity  byteLimit `name:"capacity" placeholder:"SIZE" help:"The total capacity of the device, as PyTorch's message has it: with it the memory outside of the allocator is told."`
 	WhatIf    bool      `name:"whatif" default:"true" negatable:"" help:"Compare other settings; --no-whatif leaves them out (default: compare)."`
 	Device    int       `name:"device" default:"-1" placeholder:"N" help:"Show this device only (default: all of them, first the one that ran out of memory, or else has the longest history)."`
 	PyTorch   release   `name:"pytorch" placeholder:"RELEASE" help:"Compare settings by the rules of this release of PyTorch, such as 2.13 (default: what the snapshot tells)."`
@@ -407,6 +408,7 @@ func (c *reportCommand) addComparison(env *environment, file *snapshot.File, opt
 	if err != nil {
 		return err
 	}
+	workload.DeviceMemory = c.Capacity.bytes
 	options.Comparison, err = env.compare(workload, compare.Options{Limit: c.Limit.bytes, AsRecorded: !c.Limit.given, MaxMemory: c.MaxMemory.most()}, false)
 	if err == nil {
 		options.Notes = append(options.Notes, tell.Answer{Comparison: options.Comparison}.LimitNote(), tell.Answer{Comparison: options.Comparison}.ReleaseNote())
