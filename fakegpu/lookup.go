@@ -32,7 +32,7 @@ func (g *GPU) StreamID(dev spec.Device, handle spec.Stream) (id uint64, found bo
 func (g *GPU) MemoryAround(p spec.Ptr) (r spec.Range, dev spec.Device, found bool) {
 	g.machine.mu.Lock()
 	defer g.machine.mu.Unlock()
-	a := g.space.around(p)
+	a := g.space.areaMap.around(p)
 	if a == nil {
 		return spec.Range{}, 0, false
 	}

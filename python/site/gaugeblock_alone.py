@@ -34,8 +34,6 @@ class AfterC10d(importlib.abc.MetaPathFinder):
 
 def change(c10d):
     """Process groups meet in a store of this process, and those of the host are fake."""
-    if not c10d.is_available():
-        return
     store = store_of_all(c10d)
     ranks = int(os.environ["WORLD_SIZE"])
     initialize, group = c10d.init_process_group, c10d._new_process_group_helper
@@ -50,10 +48,10 @@ def change(c10d):
     def new_group(size, rank, members, backend, *arguments, **others):
         return group(size, rank, members, str(backend).replace("gloo", "fake"), *arguments, **others)
 
-    c10d.init_process_group, c10d._new_process_group_helper = init_process_group, new_group
-    package = sys.modules.get("torch.distributed")
-    if package is not None and hasattr(package, "init_process_group"):
-        package.init_process_group = init_process_group
+    c10d._new_process_group_helper = new_group
+    for name, module in list(sys.modules.items()):  # those that have imported it
+        if name.startswith("torch.distributed") and getattr(module, "init_process_group", None) is initialize:
+            module.init_process_group = init_process_group
 
 
 def store_of_all(c10d):

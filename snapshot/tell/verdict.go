@@ -25,9 +25,9 @@ func join(sentences ...string) string {
 // Verdict is the result in one paragraph.
 func (c Answer) Verdict() string {
 	if c.Sureness() == compare.UnknownVerdict { // the warning comes first
-		return join(c.sureness(), c.happened(), c.why(), c.do())
+		return join(c.sureness(), c.happened(), c.why(), c.outside(), c.do())
 	}
-	return join(c.happened(), c.why(), c.do(), c.sureness(), c.LimitQuestion())
+	return join(c.happened(), c.why(), c.outside(), c.do(), c.sureness(), c.LimitQuestion())
 }
 
 // Details is what the verdict leaves out.

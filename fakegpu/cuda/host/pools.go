@@ -21,16 +21,18 @@ import (
 // driverPools are the pools of a process. Each device's default pool has the device's
 // number plus 1.
 type driverPools struct {
-	mu     sync.Mutex
-	byID   map[uint64]*driverPool
-	next   uint64
-	pieces map[spec.Ptr]*pooledPiece // that are allocated
+	mu      sync.Mutex
+	byID    map[uint64]*driverPool
+	next    uint64
+	current map[spec.Device]uint64    // the pool of requests that name none
+	pieces  map[spec.Ptr]*pooledPiece // that are allocated
 }
 
 // driverPool is one of them.
 type driverPool struct {
 	arena
 	threshold            uint64 // bytes that stay reserved when somebody waits
+	most                 uint64 // bytes that may be reserved; 0: no limit
 	used                 uint64 // bytes, as they were requested
 	topReserved, topUsed uint64
 	flags                [4]uint64 // attributes 1 to 3
@@ -47,16 +49,18 @@ type pooledPiece struct {
 // firstOwnPool is the number of the first pool that a program creates.
 const firstOwnPool = 0x6000_0000_0000
 
-// pool finds a pool; 0 is the default pool of the device.
+// pool finds a pool; 0 is the device's current one.
 func (d *driverPools) pool(p *Process, id uint64, dev spec.Device) *driverPool {
 	if d.byID == nil {
 		d.byID, d.next, d.pieces = map[uint64]*driverPool{}, firstOwnPool, map[spec.Ptr]*pooledPiece{}
+		d.current = map[spec.Device]uint64{}
 		for i := range p.GPU.DeviceCount() {
 			d.byID[uint64(i)+1] = newDriverPool(p.GPU, spec.Device(i))
+			d.current[spec.Device(i)] = uint64(i) + 1
 		}
 	}
 	if id == 0 {
-		id = uint64(dev) + 1
+		id = d.current[dev]
 	}
 	return d.byID[id]
 }
@@ -206,6 +210,9 @@ func (d *driverPools) destroy(id uint64) int {
 		return invalidValue
 	}
 	pool.destroyed, pool.threshold = true, 0
+	if d.current[pool.device] == id {
+		d.current[pool.device] = uint64(pool.device) + 1
+	}
 	if err := pool.trim(0); err != nil {
 		return number(err)
 	}

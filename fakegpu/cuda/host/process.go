@@ -43,6 +43,8 @@ type Process struct {
 	// CallersDiffer: what a capture forbids depends on which thread began it and which one
 	// calls. A Go program cannot say so: its goroutines change threads.
 	CallersDiffer bool
+	// Blocking: streams that are not created as non-blocking order with the legacy default stream.
+	Blocking bool
 	// Attributes are the devices' attributes, by CUDA's numbers.
 	Attributes map[int]int
 	// Log, if given, hears the names of functions that were called and are not there, each
@@ -175,6 +177,7 @@ func number(err error) int {
 const (
 	invalidValue       = 1
 	unloading          = 4
+	invalidDevice      = 101
 	invalidHandle      = 400
 	notReady           = 600
 	illegalAddress     = 700
