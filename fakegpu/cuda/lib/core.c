@@ -1,5 +1,6 @@
 #define _GNU_SOURCE
 #include "core.h"
+#include "peers.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -53,6 +54,7 @@ int gaugeblock_do(int operation, uint64_t *words) {
 			return NOT_INITIALIZED;
 		}
 	}
+	gaugeblock_follow(operation, words);
 	return call(operation | capture_mode << GAUGEBLOCK_MODE, words);
 }
 

@@ -111,6 +111,14 @@ GAUGEBLOCK_API void gaugeblock_uploaded(void *to, const void *from, size_t bytes
 GAUGEBLOCK_API void gaugeblock_transferred(void *to, const void *from, size_t bytes, int sure);
 GAUGEBLOCK_API void gaugeblock_answered(void *to, size_t bytes);
 
+// gaugeblock_known copies what is known of memory. 0: nothing is, 1: it is assumed, 2: it is known.
+GAUGEBLOCK_API int gaugeblock_known(const void *from, size_t bytes, void *into);
+
+// gaugeblock_expected says that memory will have what settle tells: it waits for it, writes it into the room
+// given and answers as gaugeblock_known. It is called once, without room if nobody wants to know.
+typedef int (*gaugeblock_settle)(void *data, void *into);
+GAUGEBLOCK_API void gaugeblock_expected(void *to, size_t bytes, gaugeblock_settle settle, void *data);
+
 // gaugeblock_ended keeps an error as the thread's last one, in the runtime's interface.
 int gaugeblock_ended(int result);
 
