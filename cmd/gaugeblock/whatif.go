@@ -206,7 +206,7 @@ func (c *whatifCommand) workload(env *environment) (*history.Workload, []string,
 	if strings.HasSuffix(c.File, ".jsonl") || strings.HasSuffix(c.File, ".jsonl.gz") {
 		return c.fromTrace()
 	}
-	file, name, err := env.openSnapshot(c.File, c.MaxMemory)
+	file, name, err := env.openSnapshot(c.File, c.MaxMemory, c.JSON)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -238,8 +238,8 @@ func (r *release) orOf(file *snapshot.File) []upstream.Release {
 	return history.ReleasesOf(file.Version)
 }
 
-// openSnapshot reads a snapshot, and returns its name in messages.
-func (e *environment) openSnapshot(path string, maxMemory byteLimit) (*snapshot.File, string, error) {
+// openSnapshot reads a snapshot, with a progress bar, and returns its name in messages.
+func (e *environment) openSnapshot(path string, maxMemory byteLimit, quiet bool) (*snapshot.File, string, error) {
 	most := maxMemory.most()
 	// while it reads, garbage is collected sooner near the limit
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(int64(most)))
@@ -247,8 +247,33 @@ func (e *environment) openSnapshot(path string, maxMemory byteLimit) (*snapshot.
 		file, err := snapshot.ReadLimited(e.stdin, "stdin", most)
 		return file, "stdin", err
 	}
-	file, err := snapshot.OpenLimited(path, most)
+	in, err := os.Open(path)
+	if err != nil {
+		return nil, path, err
+	}
+	defer in.Close()
+	reading := &readingProgress{from: in, progress: newProgress(e.stderr, 0, quiet)}
+	if there, err := in.Stat(); err == nil {
+		reading.progress.total = int(there.Size() >> 20)
+	}
+	reading.progress.counting = "reading: %d of %d MiB"
+	defer reading.progress.finish()
+	file, err := snapshot.ReadLimited(reading, path, most)
 	return file, path, err
+}
+
+// readingProgress counts what is read.
+type readingProgress struct {
+	from     io.Reader
+	progress *progress
+	read     int64
+}
+
+func (r *readingProgress) Read(p []byte) (int, error) {
+	n, err := r.from.Read(p)
+	r.read += int64(n)
+	r.progress.set(int(r.read >> 20))
+	return n, err
 }
 
 // chooseDevice is the device of the flag, or without one that of history.ChooseDevice.

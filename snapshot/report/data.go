@@ -29,7 +29,8 @@ type Data struct {
 	Host             *Host         `json:"host"`  // pinned host memory; nil: it was not recorded
 	Sites            []Site        `json:"sites"` // who holds the memory, the most held at one time first
 	MoreSites        int           `json:"moreSites"`
-	Categories       []Category    `json:"categories"` // none if no call stacks were recorded
+	Categories       []Category    `json:"categories"`    // none if no call stacks were recorded
+	OwnCategories    bool          `json:"ownCategories"` // by the user\'s patterns; otherwise they are a guess
 	Annotations      Annotations   `json:"annotations"`
 	Labels           []Label       `json:"labels"` // user metadata
 	Statistics       []Statistic   `json:"statistics"`
@@ -41,7 +42,16 @@ type Data struct {
 	WhatIf           *WhatIf       `json:"whatif"` // nil: no prediction was made
 	Notes            []string      `json:"notes"`
 
-	totals []siteTotals // of all sites
+	totals        []siteTotals // of all sites
+	categoryTexts [][2]string  // nil: those of the guess
+}
+
+// categoryName is the name of a category.
+func (d *Data) categoryName(c category) string {
+	if d.categoryTexts == nil {
+		return categoryTexts[c][0]
+	}
+	return d.categoryTexts[c][0]
 }
 
 // layout is the layout of a name, nil if there is none. There is always one at the "end".

@@ -1,5 +1,7 @@
 // Values that are known beside the device (python/values): who sees what is copied to a device, who
-// sees what libraries copy within one (not sure: if other ranks have the same), and what the next copies of as many bytes to the host are answered with, on the same thread.
+// sees what libraries copy within one (not sure: if other ranks have the same), who is asked what is known and
+// told what other processes will say, and what the next copies of as many bytes to the host are answered
+// with, on the same thread.
 #include "core.h"
 
 #include <string.h>
@@ -9,9 +11,13 @@ static __thread struct { unsigned char bytes[ANSWER_BYTES]; size_t size; } answe
 static __thread int there;
 static void (*upload)(void *, const void *, size_t);
 static void (*transfer)(void *, const void *, size_t, int);
+static int (*question)(const void *, size_t, void *);
+static void (*expectation)(void *, size_t, gaugeblock_settle, void *);
 
 GAUGEBLOCK_API void gaugeblock_on_upload(void (*function)(void *, const void *, size_t)) { upload = function; }
 GAUGEBLOCK_API void gaugeblock_on_transfer(void (*function)(void *, const void *, size_t, int)) { transfer = function; }
+GAUGEBLOCK_API void gaugeblock_on_question(int (*function)(const void *, size_t, void *)) { question = function; }
+GAUGEBLOCK_API void gaugeblock_on_expectation(void (*function)(void *, size_t, gaugeblock_settle, void *)) { expectation = function; }
 GAUGEBLOCK_API void gaugeblock_drop_answers(void) { there = 0; }
 
 GAUGEBLOCK_API void gaugeblock_answer(const void *bytes, size_t size) {
@@ -31,6 +37,16 @@ void gaugeblock_transferred(void *to, const void *from, size_t bytes, int sure) 
 	if (transfer != NULL) {
 		transfer(to, from, bytes, sure);
 	}
+}
+
+int gaugeblock_known(const void *from, size_t bytes, void *into) { return question == NULL ? 0 : question(from, bytes, into); }
+
+void gaugeblock_expected(void *to, size_t bytes, gaugeblock_settle settle, void *data) {
+	if (expectation == NULL) {
+		settle(data, NULL);
+		return;
+	}
+	expectation(to, bytes, settle, data);
 }
 
 void gaugeblock_answered(void *to, size_t bytes) {

@@ -56,9 +56,9 @@ const use = () => {
       const told = () => page.getElementById("layout-summary").textContent.replace(/\(.*?\)/, "") + page.getElementById("pools").textContent + page.getElementById("segments").textContent;
       button.click();
       const want = told(), at = entry.value;
-      entry.value = entry.max; entry.dispatchEvent(new view.Event("input")); flush();
+      entry.value = entry.max; for (const type of ["input", "change"]) { entry.dispatchEvent(new view.Event(type)); flush(); }
       if (at !== entry.max) check(told() !== want, "the slider changes nothing");
-      entry.value = at; entry.dispatchEvent(new view.Event("input")); flush();
+      entry.value = at; for (const type of ["input", "change"]) { entry.dispatchEvent(new view.Event(type)); flush(); }
       if (!/smaller|drawn together/.test(want)) { compared++; check(told() === want, button.textContent + ", and after entry " + at + ": " + want + " / " + told()); }
     }
   }
