@@ -15,6 +15,7 @@ import sys
 import threading
 import time
 
+import gaugeblock_alone
 import gaugeblock_values as values
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -35,6 +36,9 @@ written = False
 
 
 def start():
+    local = os.environ.get("LOCAL_WORLD_SIZE", "")
+    if local.isdigit() and int(local) > int(os.environ["GAUGEBLOCK_CUDA_DEVICES"]):
+        os.environ["GAUGEBLOCK_CUDA_DEVICES"] = str(min(int(local), 16))  # as many as torchrun starts processes
     load_libraries(os.environ["GAUGEBLOCK_RUN_LIBRARIES"])
     sys.meta_path.insert(0, AfterTorch())
 
@@ -108,6 +112,8 @@ def prepare(torch):
     global no_values
     if os.environ.get("GAUGEBLOCK_RUN_VALUES") != "none":
         no_values = values.start(torch, os.path.join(os.path.dirname(HERE), "values"), where)
+    if "GAUGEBLOCK_RUN_ALONE" in os.environ:
+        gaugeblock_alone.prepare(torch)
     torch.cuda._lazy_call(lambda: at_first_use(torch))
     from multiprocessing import util
 

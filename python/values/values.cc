@@ -2,6 +2,7 @@
 // PyTorch's dispatcher at a key that nobody uses, below autograd and above the devices: the operator
 // runs on the fake device, with all of its allocations, and then once more on the host over what is
 // known of its tensors. It allocates nothing on the device.
+#include "expected.h"
 #include "known.h"
 #include "operators.h"
 #include "decisions.h"
@@ -517,6 +518,13 @@ void fallback(const c10::OperatorHandle &op, DispatchKeySet keys, torch::jit::St
 		run_empty(op, below, stack);
 		return;
 	}
+	for (const IValue &v : expected::there > 0 ? torch::jit::last(*stack, op.schema().arguments().size()) : at::ArrayRef<IValue>()) {
+		each(v, [](const at::Tensor &t) {
+			if (known::plain(t)) {
+				expected::settle(known::base(t), known::bytes(t));
+			}
+		});
+	}
 	Call call(op, o, stack);
 	if (!call.on_device) {
 		op.redispatchBoxed(below, stack);
@@ -531,8 +539,9 @@ void uploaded(void *to, const void *from, size_t bytes) {
 	if (bytes == 0 || bytes > most || !c10::impl::tls_is_dispatch_key_excluded(own_key)) {
 		return;
 	}
-	std::lock_guard<std::recursive_mutex> guard(known::lock);
 	auto address = reinterpret_cast<uintptr_t>(to);
+	expected::overwritten(address, bytes);
+	std::lock_guard<std::recursive_mutex> guard(known::lock);
 	auto i = known::table.upper_bound(address);
 	if (i != known::table.begin()) {
 		--i;
@@ -545,6 +554,8 @@ void uploaded(void *to, const void *from, size_t bytes) {
 
 // Libraries copy memory without operators: what is known of the source is known of the copy.
 void transferred(void *to, const void *from, size_t bytes, int sure) {
+	expected::settle(reinterpret_cast<uintptr_t>(from), bytes);
+	expected::settle(reinterpret_cast<uintptr_t>(to), bytes);
 	std::lock_guard<std::recursive_mutex> guard(known::lock);
 	auto [source, at] = known::holding(reinterpret_cast<uintptr_t>(from), bytes);
 	auto [target, place] = known::holding(reinterpret_cast<uintptr_t>(to), bytes);
@@ -617,6 +628,8 @@ EXPORT void gaugeblock_values_start(void (*line)(char *, size_t)) {
 	captures = reinterpret_cast<const int *>(dlsym(RTLD_DEFAULT, "gaugeblock_captures"));
 	listen("gaugeblock_on_upload", uploaded);
 	listen("gaugeblock_on_transfer", transferred);
+	listen("gaugeblock_on_question", expected::question);
+	listen("gaugeblock_on_expectation", expected::add);
 	listen("gaugeblock_on_download", downloaded);
 	listen("gaugeblock_on_touch", touched);
 	listen("gaugeblock_on_replay", replayed);
@@ -630,6 +643,7 @@ EXPORT void gaugeblock_values_attach() {
 	c10::cuda::CUDACachingAllocator::attachAllocatorTraceTracker([](const auto &e) { // its namespace depends on the release
 		using Entry = std::decay_t<decltype(e)>;
 		if (e.action_ == Entry::ALLOC || e.action_ == Entry::FREE_REQUESTED) {
+			expected::forget(e.addr_, e.size_);
 			known::forget_range(e.addr_, e.size_);
 		}
 	});

@@ -25,9 +25,9 @@ func join(sentences ...string) string {
 // Verdict is the result in one paragraph.
 func (c Answer) Verdict() string {
 	if c.Sureness() == compare.UnknownVerdict { // the warning comes first
-		return join(c.sureness(), c.happened(), c.why(), c.do())
+		return join(c.sureness(), c.happened(), c.why(), c.outside(), c.do())
 	}
-	return join(c.happened(), c.why(), c.do(), c.sureness(), c.LimitQuestion())
+	return join(c.happened(), c.why(), c.outside(), c.do(), c.sureness(), c.LimitQuestion())
 }
 
 // Details is what the verdict leaves out.
@@ -298,7 +298,7 @@ func (c Answer) needsLess() string {
 
 // comparesExpandable reports whether expandable segments of the default size were compared.
 func (c Answer) comparesExpandable() bool {
-	expandable, _ := history.ParseSettings("expandable_segments:True")
+	expandable, _ := history.ParseSettings("expandable_segments:True", c.Workload.Release)
 	return slices.ContainsFunc(c.Predictions, func(p compare.Prediction) bool { return p.Settings.Same(expandable) })
 }
 
