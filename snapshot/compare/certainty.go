@@ -247,23 +247,9 @@ func (c *comparing) widen(p *Prediction, limit uint64) {
 	}
 	p.failureOpen = mayReach && !sure
 	if mayReach || p.Settings.Config.GarbageCollectionThreshold > 0 {
-		p.between.include(min(p.PeakAllocated, c.beforeFailure(p, limit)))
+		p.between.include(c.leastReserved(p))
 		p.between.include(most)
 	}
-}
-
-// beforeFailure is what is reserved at least before a request fails: more than the limit less its
-// segment, or than from where garbage is collected.
-func (c *comparing) beforeFailure(p *Prediction, limit uint64) uint64 {
-	largest := uint64(0)
-	for i := range c.Workload.Requests {
-		largest = max(largest, c.Workload.Requests[i].Bytes)
-	}
-	least := limit - min(limit, p.Settings.SegmentSize(largest))
-	if part := p.Settings.Config.GarbageCollectionThreshold; part > 0 {
-		least = min(least, uint64(part*float64(limit)))
-	}
-	return least
 }
 
 // countExtremes counts runs under extreme addresses.

@@ -300,7 +300,7 @@ func (c Answer) needsLess() string {
 
 // comparesExpandable reports whether expandable segments of the default size were compared.
 func (c Answer) comparesExpandable() bool {
-	expandable, _ := history.ParseSettings("expandable_segments:True")
+	expandable, _ := history.ParseSettings("expandable_segments:True", c.Workload.Release)
 	return slices.ContainsFunc(c.Predictions, func(p compare.Prediction) bool { return p.Settings.Same(expandable) })
 }
 
