@@ -26,6 +26,8 @@ type runCommand struct {
 	GPU         string    `name:"gpu" default:"h200" placeholder:"GPU" help:"What GPU: ${gpus} (default: h200)."`
 	Memory      byteLimit `name:"memory" placeholder:"BYTES" help:"Memory of each GPU, such as 24GiB (default: as the GPU has)."`
 	GPUs        int       `name:"gpus" default:"1" placeholder:"N" help:"How many GPUs (default: 1)."`
+	Rank        int       `name:"rank" placeholder:"R" help:"With --world-size: which rank (default: 0)."`
+	WorldSize   int       `name:"world-size" placeholder:"N" help:"Run only one rank of a program for N processes; the others are taken to have what it has."`
 	Settings    string    `name:"settings" placeholder:"SETTINGS" help:"The allocator's settings, as in PYTORCH_ALLOC_CONF (default: those of the environment)."`
 	MaxReserved byteLimit `name:"max-reserved" placeholder:"BYTES" help:"Exit with 1 if more than this is reserved on a GPU."`
 	Report      string    `name:"report" placeholder:"FILE" help:"Write the page of gaugeblock report to this file."`
@@ -48,6 +50,8 @@ it ran out of memory, and what to try:
 
     gaugeblock run -- python train.py
     gaugeblock run --gpu 4090 --settings expandable_segments:True -- python train.py
+    gaugeblock run -- torchrun --nproc-per-node 4 train.py
+    gaugeblock run --rank 0 --world-size 1024 -- python train.py
 
 Kernels are not run, so what is computed on the GPU is not there; docs/run.md tells what
 that means. What the program prints is its own; the lines of this command go to the error
@@ -67,6 +71,9 @@ func (c *runCommand) Validate() error {
 	}
 	if c.GPUs < 1 || c.GPUs > fakegpu.MaxDevices {
 		return fmt.Errorf("--gpus=%d is not from 1 to %d", c.GPUs, fakegpu.MaxDevices)
+	}
+	if c.WorldSize < 0 || c.Rank < 0 || c.Rank >= max(c.WorldSize, 1) {
+		return fmt.Errorf("--rank=%d and --world-size=%d: a rank is from 0 to one less than their number", c.Rank, c.WorldSize)
 	}
 	if c.MaxGrowth != nil && c.Compare == "" {
 		return errors.New("--max-growth needs --compare")
@@ -99,7 +106,7 @@ func (c *runCommand) Run(env *environment) error {
 	}
 	defer os.RemoveAll(folder)
 	options := runner.Options{
-		Command: command, GPU: gpu, Memory: c.Memory.bytes, GPUs: c.GPUs, Settings: c.Settings,
+		Command: command, GPU: gpu, Memory: c.Memory.bytes, GPUs: c.GPUs, Rank: c.Rank, WorldSize: c.WorldSize, Settings: c.Settings,
 		Snapshot: c.Snapshot != "", Report: c.Report != "", Sites: c.Sites || old != nil, NoValues: c.Values == "none", NoCuDNN: c.CuDNN == "none",
 		Say: say, Progress: c.progress(env),
 	}

@@ -28,9 +28,21 @@ func (c *Comparison) Text(width int) string {
 		}
 	}
 	for _, note := range c.Notes {
-		fmt.Fprintf(&b, "\n%s\n", text.WrapSoft(note, 100))
+		fmt.Fprintln(&b)
+		for line := range strings.Lines(text.WrapSoft(note, noteColumns(width))) {
+			fmt.Fprintln(&b, strings.TrimRight(line, " \n"))
+		}
 	}
 	return b.String()
+}
+
+// noteColumns are how wide notes are.
+func noteColumns(width int) int {
+	const most = 100
+	if width <= 0 {
+		return most
+	}
+	return min(width, most)
 }
 
 // lessImportant are the numbers of the columns that a narrow table leaves out, the first one first.

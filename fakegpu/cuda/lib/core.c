@@ -1,5 +1,6 @@
 #define _GNU_SOURCE
 #include "core.h"
+#include "peers.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -53,6 +54,7 @@ int gaugeblock_do(int operation, uint64_t *words) {
 			return NOT_INITIALIZED;
 		}
 	}
+	gaugeblock_follow(operation, words);
 	return call(operation | capture_mode << GAUGEBLOCK_MODE, words);
 }
 
@@ -62,7 +64,11 @@ static __thread uint64_t nodes[MAX_NODES];
 
 int gaugeblock_current(void) { return current; }
 // The runtime's first call makes device 0 current, for the driver's interface as well.
+static int initialized;
+int gaugeblock_initialized(void) { return initialized; }
+void gaugeblock_initialize(void) { initialized = 1; }
 int gaugeblock_current_runtime(void) {
+	initialized = 1;
 	current = current < 0 ? 0 : current;
 	used[current] = 1;
 	return current;
