@@ -323,6 +323,7 @@ type Sureness string
 // The degrees of sureness.
 const (
 	ExactVerdict   Sureness = "exact"   // the statistics of the present and the advised settings are exact
+	OpenVerdict    Sureness = "open"    // those of the present ones are; whether others are better is open
 	SureVerdict    Sureness = "sure"    // it holds under everything that the record leaves open
 	LimitVerdict   Sureness = "limit"   // it depends on the limit, which the record leaves open
 	LikelyVerdict  Sureness = "likely"  // it holds under what is likely
@@ -336,6 +337,8 @@ func (c *Comparison) Sureness() Sureness {
 	switch {
 	case !c.Verification.Exact() || best == nil:
 		return UnknownVerdict
+	case exact(best) && exact(now) && c.MayBeBetter() != nil:
+		return OpenVerdict
 	case exact(best) && exact(now) && (advised != nil || c.NothingIsBetter()):
 		return ExactVerdict
 	case advised != nil && advised.DependsOnLimit() || advised == nil && best.DependsOnLimit():
