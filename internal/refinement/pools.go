@@ -4,7 +4,6 @@ import (
 	"gaugeblock/model"
 	"gaugeblock/model/bounded"
 	"gaugeblock/spec"
-	"gaugeblock/upstream"
 )
 
 // Private pools. In the model the routing of a stream to a pool stands for a capture of the
@@ -41,7 +40,7 @@ func (sys *System) doPool(name string, n []int) error {
 
 // mark marks the begin of a capture into a pool, 1, or its end, -1, if that decides anything.
 func (sys *System) mark(id spec.PoolID, change int) error {
-	if sys.initial.Rules.Captures != upstream.CapturesByMark || !sys.marks || sys.uncaptured[id] {
+	if !sys.initial.LooksAtMarks() || !sys.marks || sys.uncaptured[id] {
 		return nil
 	}
 	sys.marked += change

@@ -6,7 +6,6 @@ import (
 	"gaugeblock/model"
 	"gaugeblock/model/bounded"
 	"gaugeblock/spec"
-	"gaugeblock/upstream"
 )
 
 // Refine is the state of the model for the present state of the allocator and its device.
@@ -46,7 +45,7 @@ func (sys *System) Refine() (*bounded.State, error) {
 			ID: spec.DeviceStream{Stream: stream}, Completed: q.completed(), Work: slices.Clone(q.work[q.completed():]),
 		})
 	}
-	number(&s)
+	s.Number()
 	s.Marked = sys.marked
 	sys.addCheckpoints(&s)
 	sys.addCalls(&s)
@@ -74,31 +73,4 @@ func addBlock(s *bounded.State, b *spec.BlockView) {
 		Address: b.Address, Size: b.Size, RequestedSize: b.RequestedSize, State: b.State(), Unmapped: !b.Mapped,
 		Made: int(b.Order),
 	})
-}
-
-// number makes the model's numbers of what ties are broken by: those of the blocks that there are,
-// without gaps, or of their segments.
-func number(s *bounded.State) {
-	var orders []int
-	for i := range s.Segments {
-		for j := range s.Segments[i].Blocks {
-			orders = append(orders, s.Segments[i].Blocks[j].Made)
-		}
-	}
-	slices.Sort(orders)
-	orders = slices.Compact(orders)
-	for i := range s.Segments {
-		g := &s.Segments[i]
-		for j := range g.Blocks {
-			made := &g.Blocks[j].Made
-			switch rank, _ := slices.BinarySearch(orders, *made); s.Rules.Ties {
-			case upstream.TiesByAddress:
-				*made = 0
-			case upstream.TiesByBlock:
-				*made = rank + 1
-			case upstream.TiesBySegment:
-				g.Made, *made = rank+1, 0
-			}
-		}
-	}
 }

@@ -89,7 +89,7 @@ func (p *PrivatePools) Next(s *model.State, yield func(label int, next *model.St
 
 // marks reports whether programs mark the capture into a pool, if that decides anything.
 func (p *PrivatePools) marks(id spec.PoolID) bool {
-	return p.Rules.Captures == upstream.CapturesByMark && p.marksAll && !p.isUncaptured(id)
+	return p.keys.initial.LooksAtMarks() && p.marksAll && !p.isUncaptured(id)
 }
 
 // markPools sets use_on_oom. Where a malloc need not ask whether its stream is captured, that is
