@@ -36,3 +36,20 @@ func TestNoSegments(t *testing.T) {
 		t.Errorf("%s, %+v: %s", c.Sureness(), p.Statistics, told(c).Verdict())
 	}
 }
+
+// TestSettingsOfTheRelease: settings are read as the release of the record reads them.
+func TestSettingsOfTheRelease(t *testing.T) {
+	w := workloadOf(t, "gpt_oom7.default.limit") // of 2.11
+	for text, says := range map[string]string{
+		"expandable_segments:True":     "",
+		"pinned_free_catch_all:True":   "PyTorch 2.12 knows all keys",
+		"expandable_segments_reserve:": "expandable_segments_reserve is not followed here",
+		"throw_on_cudamalloc_oom:True": "throw_on_cudamalloc_oom is not followed here",
+		"frobnicate:1":                 "unknown key",
+	} {
+		_, err := compare.Compare(w, compare.Options{Settings: []string{text}})
+		if says == "" && err != nil || says != "" && (err == nil || !strings.Contains(err.Error(), says)) {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
