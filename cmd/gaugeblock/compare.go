@@ -23,7 +23,7 @@ type comparingCommand struct {
 	Device        int           `name:"device" default:"-1" placeholder:"N" help:"Use the history of this device (default: the one that ran out of memory, or else the one with the longest history)."`
 	PyTorch       release       `name:"pytorch" placeholder:"RELEASE" help:"Read the record as one of this release (default: what it tells)."`
 	Patience      time.Duration `name:"patience" default:"10s" placeholder:"T" help:"A call of an allocator that takes longer hangs (default: 10s)."`
-	MaxMemory     byteLimit     `name:"max-memory" default:"2GiB" placeholder:"BYTES" help:"Stop if the file takes more memory than this (default: 2GiB)."`
+	MaxMemory     memorySize    `name:"max-memory" default:"2GiB" placeholder:"SIZE" help:"Stop if the file takes more memory than this (default: 2GiB)."`
 }
 
 // Help is what "gaugeblock compare --help" says beside the flags.
@@ -63,6 +63,10 @@ func (c *comparingCommand) Run(env *environment) (err error) {
 	if err != nil {
 		return err
 	}
+	page, err := openOutput(c.Report)
+	if err != nil {
+		return err
+	}
 	dir, remove, err := scratch("gaugeblock-compare-", always)
 	if err != nil {
 		return err
@@ -80,7 +84,7 @@ func (c *comparingCommand) Run(env *environment) (err error) {
 	if err != nil {
 		return err
 	}
-	return c.print(env, comparison)
+	return c.print(env, comparison, page)
 }
 
 func (c *comparingCommand) workload(env *environment) (*history.Workload, error) {
@@ -89,17 +93,13 @@ func (c *comparingCommand) workload(env *environment) (*history.Workload, error)
 	return w, err
 }
 
-func (c *comparingCommand) print(env *environment, comparison *compare.Comparison) error {
+func (c *comparingCommand) print(env *environment, comparison *compare.Comparison, page *memoryreport.Output) error {
 	for i := range comparison.Results {
 		if comparison.Results[i].Error != "" {
 			env.status = statusDiffers
 		}
 	}
-	if c.Report != "" {
-		page, err := memoryreport.OpenOutput(c.Report)
-		if err != nil {
-			return err
-		}
+	if page != nil {
 		if err := page.WriteBy(func(to io.Writer) error { return comparison.WritePage(to, filepath.Base(c.Workload)) }); err != nil {
 			return err
 		}
@@ -108,7 +108,7 @@ func (c *comparingCommand) print(env *environment, comparison *compare.Compariso
 	if c.JSON {
 		writeJSON(out, comparison)
 	} else {
-		io.WriteString(out, comparison.String())
+		io.WriteString(out, comparison.Text(terminalWidth(env.stdout)))
 	}
 	return out.err
 }

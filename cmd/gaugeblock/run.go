@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -27,6 +26,8 @@ type runCommand struct {
 	GPU         string    `name:"gpu" default:"h200" placeholder:"GPU" help:"What GPU: ${gpus} (default: h200)."`
 	Memory      byteLimit `name:"memory" placeholder:"BYTES" help:"Memory of each GPU, such as 24GiB (default: as the GPU has)."`
 	GPUs        int       `name:"gpus" default:"1" placeholder:"N" help:"How many GPUs (default: 1)."`
+	Rank        int       `name:"rank" placeholder:"R" help:"With --world-size: which rank (default: 0)."`
+	WorldSize   int       `name:"world-size" placeholder:"N" help:"Run only one rank of a program for N processes; the others are taken to have what it has."`
 	Settings    string    `name:"settings" placeholder:"SETTINGS" help:"The allocator's settings, as in PYTORCH_ALLOC_CONF (default: those of the environment)."`
 	MaxReserved byteLimit `name:"max-reserved" placeholder:"BYTES" help:"Exit with 1 if more than this is reserved on a GPU."`
 	Report      string    `name:"report" placeholder:"FILE" help:"Write the page of gaugeblock report to this file."`
@@ -35,8 +36,9 @@ type runCommand struct {
 	Sites       bool      `name:"sites" help:"Tell in --json which lines of the program hold the memory at the peak, for --compare."`
 	Compare     string    `name:"compare" placeholder:"FILE" help:"Say what has grown since the run that wrote this file by --json and --sites."`
 	MaxGrowth   *float64  `name:"max-growth" placeholder:"PERCENT" help:"Exit with 1 if the peak of reserved memory is so much larger than in the file of --compare."`
-	Range       bool      `name:"range" help:"Run the program a second time, with work that completes as late as it may, and tell both peaks if they differ."`
+	Range       bool      `name:"range" help:"Run the program again, with work that completes as late as it may, and with --assume=most if counts are not known, and tell the peaks if they differ."`
 	Values      string    `name:"values" enum:"true,none" default:"true" help:"true: integers and booleans have their true values; none: they read as zeros (default: true)."`
+	Assume      string    `name:"assume" enum:"least,most" default:"least" help:"Where a size is a count of values that are not known, such as those that a mask of numbers leaves: least: nothing counts, most: everything does (default: least)."`
 	CuDNN       string    `name:"cudnn" enum:"own,none" default:"own" help:"own: workspaces of convolutions are those that NVIDIA's cuDNN in the program's wheels tells; none: they are 0 (default: own)."`
 	Verbose     bool      `short:"v" name:"verbose" help:"Name the functions of CUDA that were asked for and are not there."`
 }
@@ -49,6 +51,8 @@ it ran out of memory, and what to try:
 
     gaugeblock run -- python train.py
     gaugeblock run --gpu 4090 --settings expandable_segments:True -- python train.py
+    gaugeblock run -- torchrun --nproc-per-node 4 train.py
+    gaugeblock run --rank 0 --world-size 1024 -- python train.py
 
 Kernels are not run, so what is computed on the GPU is not there; docs/run.md tells what
 that means. What the program prints is its own; the lines of this command go to the error
@@ -68,6 +72,9 @@ func (c *runCommand) Validate() error {
 	}
 	if c.GPUs < 1 || c.GPUs > fakegpu.MaxDevices {
 		return fmt.Errorf("--gpus=%d is not from 1 to %d", c.GPUs, fakegpu.MaxDevices)
+	}
+	if c.WorldSize < 0 || c.Rank < 0 || c.Rank >= max(c.WorldSize, 1) {
+		return fmt.Errorf("--rank=%d and --world-size=%d: a rank is from 0 to one less than their number", c.Rank, c.WorldSize)
 	}
 	if c.MaxGrowth != nil && c.Compare == "" {
 		return errors.New("--max-growth needs --compare")
@@ -90,15 +97,20 @@ func (c *runCommand) Run(env *environment) error {
 	if err != nil {
 		return err
 	}
+	outputs, err := c.outputs()
+	if err != nil {
+		return err
+	}
 	folder, err := os.MkdirTemp("", "gaugeblock-run-")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(folder)
 	options := runner.Options{
-		Command: command, GPU: gpu, Memory: c.Memory.bytes, GPUs: c.GPUs, Settings: c.Settings,
+		Command: command, GPU: gpu, Memory: c.Memory.bytes, GPUs: c.GPUs, Rank: c.Rank, WorldSize: c.WorldSize, Settings: c.Settings,
 		Snapshot: c.Snapshot != "", Report: c.Report != "", Sites: c.Sites || old != nil, NoValues: c.Values == "none", NoCuDNN: c.CuDNN == "none",
-		Say: say, Progress: c.progress(env),
+		Assume: c.Assume,
+		Say:    say, Progress: c.progress(env),
 	}
 	result, err := runner.Run(options, folder)
 	if err != nil {
@@ -124,7 +136,7 @@ func (c *runCommand) Run(env *environment) error {
 		}
 	}
 	env.status = c.status(env, record, old)
-	return c.write(env, record)
+	return c.write(env, record, outputs)
 }
 
 // progress writes a line that is overwritten, if the error output is a terminal.
@@ -139,21 +151,36 @@ func (c *runCommand) progress(env *environment) func(runner.Progress) {
 	}
 }
 
-// bounds runs the program again, with work that completes as late as it may.
+// bounds runs the program again, with work that completes as late as it may, and then, if it
+// allocates by counts that are not known, with as many as there can be.
 func bounds(record *runner.Record, options runner.Options, say func(string)) error {
+	options.Snapshot, options.Report, options.Sites = false, false, false
+	late := options
+	late.Late, late.Streams = true, true
+	result, err := again(late)
+	if err != nil {
+		return err
+	}
+	say(record.Bounds(result))
+	if !record.HasUnknownSizes() || options.Assume == runner.AssumeMost {
+		return nil
+	}
+	options.Assume = runner.AssumeMost
+	if result, err = again(options); err != nil {
+		return err
+	}
+	say(record.Counted(result))
+	return nil
+}
+
+// again runs a program of which only the figures are wanted.
+func again(options runner.Options) (*runner.Result, error) {
 	folder, err := os.MkdirTemp("", "gaugeblock-run-")
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer os.RemoveAll(folder)
-	options.Late, options.Streams = true, true
-	options.Snapshot, options.Report, options.Sites = false, false, false
-	late, err := runner.Run(options, folder)
-	if err != nil {
-		return err
-	}
-	say(record.Bounds(late))
-	return nil
+	return runner.Run(options, folder)
 }
 
 // older is the result to compare with, which is read before the program is run.
@@ -178,8 +205,7 @@ func (c *runCommand) sites(result *runner.Result) ([]runner.Site, error) {
 	if !c.Sites && c.Compare == "" || worst == nil || worst.Snapshot == "" {
 		return nil, nil
 	}
-	limit := c.reportMemory()
-	file, err := snapshot.OpenLimited(worst.Snapshot, limit.most())
+	file, err := snapshot.OpenLimited(worst.Snapshot, reportMemory.most())
 	if err != nil {
 		return nil, err
 	}
@@ -230,12 +256,24 @@ func (c *runCommand) status(env *environment, r, old *runner.Record) int {
 	return r.Status
 }
 
+// outputs are the files that are asked for: that they can be written is known before the program runs.
+type outputs struct{ json, snapshot *memoryreport.Output }
+
+func (c *runCommand) outputs() (o outputs, err error) {
+	if _, err := openOutput(c.Report); err != nil { // gaugeblock report opens it
+		return o, err
+	}
+	if o.json, err = openOutput(c.JSON); err != nil {
+		return o, err
+	}
+	o.snapshot, err = openOutput(c.Snapshot)
+	return o, err
+}
+
 // write writes the files that are asked for.
-func (c *runCommand) write(env *environment, result *runner.Record) error {
-	if c.JSON != "" {
-		if err := writeForPrograms(c.JSON, result); err != nil {
-			return err
-		}
+func (c *runCommand) write(env *environment, result *runner.Record, to outputs) error {
+	if err := writeForPrograms(to.json, result); err != nil {
+		return err
 	}
 	if c.Snapshot == "" && c.Report == "" {
 		return nil
@@ -245,7 +283,7 @@ func (c *runCommand) write(env *environment, result *runner.Record) error {
 		return errors.New("run: there is no memory snapshot, since no process ended with an answer")
 	}
 	if c.Report != "" {
-		page := &reportCommand{Snapshots: []string{worst.Snapshot}, Out: c.Report, WhatIf: true, Device: -1, MaxMemory: c.reportMemory()}
+		page := &reportCommand{Snapshots: []string{worst.Snapshot}, Out: c.Report, WhatIf: true, Device: -1, MaxMemory: reportMemory}
 		quiet := *env
 		quiet.stdout = env.stderr
 		if err := page.Run(&quiet); err != nil {
@@ -253,37 +291,15 @@ func (c *runCommand) write(env *environment, result *runner.Record) error {
 		}
 	}
 	if c.Snapshot != "" {
-		return publish(worst.Snapshot, c.Snapshot)
+		file, err := os.Open(worst.Snapshot)
+		if err != nil {
+			return err
+		}
+		defer file.Close()
+		return writeWhole(to.snapshot, file)
 	}
 	return nil
 }
 
 // reportMemory is what making the page may take.
-func (*runCommand) reportMemory() (l byteLimit) {
-	_ = l.UnmarshalText([]byte("4GiB"))
-	return l
-}
-
-// publish copies a file, and leaves none behind that is not whole.
-func publish(from, to string) error {
-	source, err := os.Open(from)
-	if err != nil {
-		return err
-	}
-	defer source.Close()
-	part, err := os.CreateTemp(filepath.Dir(to), ".gaugeblock-")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(part.Name())
-	if _, err := io.Copy(part, source); err != nil {
-		return errors.Join(err, part.Close())
-	}
-	if err := errors.Join(part.Chmod(0o644), part.Close()); err != nil {
-		return err
-	}
-	if err := os.Rename(part.Name(), to); err != nil {
-		return fmt.Errorf("%s: %w", quote.Text(to), err)
-	}
-	return nil
-}
+const reportMemory = memorySize(4 * spec.GiB)

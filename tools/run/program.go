@@ -16,11 +16,13 @@ import (
 
 // Options are what to run, and on what.
 type Options struct {
-	Command  []string
-	GPU      gpus.GPU
-	Memory   uint64 // bytes of each GPU; 0: as the GPU has
-	GPUs     int
-	Settings string // of the allocator; "": those of the environment
+	Command []string
+	GPU     gpus.GPU
+	Memory  uint64 // bytes of each GPU; 0: as the GPU has
+	GPUs    int
+	// WorldSize, if it is not 0, is of a program of which only one process runs, that of Rank.
+	Rank, WorldSize int
+	Settings        string // of the allocator; "": those of the environment
 	// Snapshot, Report and Sites: the allocator records its history, with stacks.
 	Snapshot, Report, Sites bool
 	// Late: work on a stream is done when somebody waits for it, not at once. Streams: the lines that
@@ -29,6 +31,8 @@ type Options struct {
 	// NoValues: integers and booleans have no values. NoCuDNN: NVIDIA's cuDNN in the user's wheel
 	// is not asked for workspaces.
 	NoValues, NoCuDNN bool
+	// Assume is what is assumed of counts of what is not known: AssumeLeast, AssumeMost, or "" for the least.
+	Assume string
 	// Output, if given, gets what the program prints, which otherwise goes where this process's goes;
 	// the program then has no input.
 	Output io.Writer
@@ -37,6 +41,9 @@ type Options struct {
 	Say      func(string)
 	Progress func(Progress)
 }
+
+// channelsFolder is where processes tell each other what collectives do: fakegpu/cuda/thin/nccl_channels.h.
+const channelsFolder = "channels"
 
 // Progress is how far the program's processes are.
 type Progress struct {
@@ -61,6 +68,9 @@ func Run(o Options, folder string) (*Result, error) {
 	if o.Command[0], err = exec.LookPath(o.Command[0]); err != nil && !errors.Is(err, exec.ErrDot) {
 		return nil, err
 	}
+	if err := os.Mkdir(filepath.Join(folder, channelsFolder), 0o700); err != nil {
+		return nil, err
+	}
 	c := exec.Command(o.Command[0], o.Command[1:]...)
 	c.Env = o.environment(folder, site, libraries)
 	c.Stdin, c.Stdout, c.Stderr = os.Stdin, os.Stdout, os.Stderr
@@ -77,6 +87,7 @@ func Run(o Options, folder string) (*Result, error) {
 		return nil, err
 	}
 	result.Status, result.Interrupted = status(c.ProcessState), interrupted
+	result.Assume = o.Assume
 	result.GPU, result.Memory, result.Seconds = o.GPU.Word, o.memory(), time.Since(started).Seconds()
 	return result, nil
 }
@@ -127,17 +138,6 @@ func status(s *os.ProcessState) int {
 		return 128 + int(w.Signal())
 	}
 	return s.ExitCode()
-}
-
-// isForeground reports whether this process is in the group that the terminal sends Ctrl-C to.
-func isForeground() bool {
-	terminal, err := os.Open("/dev/tty")
-	if err != nil {
-		return false
-	}
-	defer terminal.Close()
-	group, err := foregroundGroup(terminal)
-	return err == nil && group == syscall.Getpgrp()
 }
 
 func progressOf(folder string) (p Progress) {
