@@ -39,6 +39,14 @@ func (g *GPU) MemoryAround(p spec.Ptr) (r spec.Range, dev spec.Device, found boo
 	return a.Range, a.device, true
 }
 
+// IsPiece reports whether Malloc has given the memory that begins at an address.
+func (g *GPU) IsPiece(p spec.Ptr) bool {
+	g.machine.mu.Lock()
+	defer g.machine.mu.Unlock()
+	a := g.space.piece(areaPiece, p)
+	return a != nil && a.graph == nil
+}
+
 // CreateStreamAs is CreateStream with a given handle, which must be new and not zero.
 func (g *GPU) CreateStreamAs(dev spec.Device, handle spec.Stream) error {
 	g.machine.mu.Lock()

@@ -255,7 +255,9 @@ func (g *GPU) Busy(dev spec.Device, handle spec.Stream) error {
 	if s.capture != nil {
 		return cudaErrorStreamCaptureUnsupported.in(sayBusy, "%v is being captured and runs nothing that could be held", s)
 	}
+	g.gatherBlocking(s)
 	s.push(item{gate: true})
+	g.releaseBlocking(s)
 	return nil
 }
 

@@ -15,6 +15,8 @@ import "C"
 import (
 	"unsafe"
 
+	"golang.org/x/sys/unix"
+
 	"gaugeblock/spec"
 )
 
@@ -60,6 +62,14 @@ func putNodes(address C.uint64_t, room *C.uint64_t, nodes []spec.GraphNode) {
 		}
 	}
 	*room = C.uint64_t(len(nodes))
+}
+
+// callFunction calls a function of the host. What that calls of CUDA itself is refused (cudaErrorNotPermitted).
+func (p *Process) callFunction(f, data C.uint64_t) {
+	thread := int32(unix.Gettid())
+	p.function.Store(thread)
+	C.call_host(f, data)
+	p.function.Store(0)
 }
 
 // perform does an operation. Its result is CUDA's number of an error.
@@ -155,11 +165,7 @@ func (p *Process) memoryOperation(operation C.int, w *words) (int, bool) {
 		w[1], w[2] = C.uint64_t(free), C.uint64_t(total)
 		return number(err), true
 	case C.GAUGEBLOCK_POINTER:
-		r, dev, found := g.MemoryAround(ptr(w[0]))
-		w[1], w[2], w[3], w[4] = 0, C.uint64_t(dev), C.uint64_t(r.Ptr), C.uint64_t(r.Bytes)
-		if found {
-			w[1] = 1
-		}
+		p.pointer(w)
 		return 0, true
 	case C.GAUGEBLOCK_IPC_GET:
 		_, dev, _ := g.MemoryAround(ptr(w[0]))
@@ -183,6 +189,18 @@ func (p *Process) memoryOperation(operation C.int, w *words) (int, bool) {
 		return number(g.EnablePeerAccess(device(w[0]), device(w[1]))), true
 	}
 	return 0, false
+}
+
+// pointer says what memory of a device an address is in. Of a pool it is the piece.
+func (p *Process) pointer(w *words) {
+	r, dev, found := p.GPU.MemoryAround(ptr(w[0]))
+	if piece, is := p.pieceAround(ptr(w[0])); found && is {
+		r, w[5] = piece.memory, C.uint64_t(piece.id)
+	}
+	w[1], w[2], w[3], w[4] = 0, C.uint64_t(dev), C.uint64_t(r.Ptr), C.uint64_t(r.Bytes)
+	if found {
+		w[1] = 1
+	}
 }
 
 // attribute: what is known of no device is 0. Two depend on the machine.
@@ -298,6 +316,15 @@ func (p *Process) streamOperation(operation C.int, w *words) (int, bool) {
 
 // queryStream asks an event at the stream's end.
 func (p *Process) queryStream(dev spec.Device, s spec.Stream) int {
+	if s == 0 {
+		complete, asked, err := p.GPU.QueryDefaultStream(dev)
+		if asked && err == nil && !complete {
+			return notReady
+		}
+		if asked {
+			return number(err)
+		}
+	}
 	e, err := p.GPU.CreateEvent(dev)
 	if err != nil {
 		return number(err)
@@ -380,7 +407,7 @@ func (p *Process) workOperation(operation C.int, w *words) (int, bool) {
 		return number(p.copyHost(operation, w)), true
 	case C.GAUGEBLOCK_HOST_FUNCTION:
 		f, data := w[2], w[3]
-		return number(g.HostFunction(device(w[0]), stream(w[1]), func() { C.call_host(f, data) })), true
+		return number(g.HostFunction(device(w[0]), stream(w[1]), func() { p.callFunction(f, data) })), true
 	case C.GAUGEBLOCK_LAUNCH:
 		return number(g.Launch(spec.Launch{
 			Device: device(w[0]), Stream: stream(w[1]), Name: text(w[2]),

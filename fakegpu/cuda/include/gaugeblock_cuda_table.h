@@ -21,7 +21,7 @@
 	X(HOST_ADD)          /* 0 address, 1 bytes: of the host's, that devices can reach */ \
 	X(HOST_REMOVE)       /* 0 address */ \
 	X(MEM_INFO)          /* 0 device -> 1 free, 2 total */ \
-	X(POINTER)           /* 0 address -> 1 whether it is the device's, 2 device, 3 beginning, 4 bytes */ \
+	X(POINTER)           /* 0 address -> 1 whether it is the device's, 2 device, 3 beginning, 4 bytes, 5 pool */ \
 	X(EVENT_CREATE)      /* 0 device, 2 CUDA's flags -> 1 event */ \
 	X(EVENT_ELAPSED)     /* 0 event, 1 later event -> 2 nanoseconds */ \
 	X(EVENT_SHARE)       /* 0 event, 1 char[64] */ \

@@ -57,6 +57,11 @@ static Context *now(void) {
 	return device < 0 ? NULL : gaugeblock_context(device);
 }
 
+int gaugeblock_context_unusable(void) {
+	Context *c = now();
+	return !gaugeblock_initialized() ? NOT_INITIALIZED : c == NULL ? INVALID_CONTEXT : c->destroyed ? DESTROYED : 0;
+}
+
 static void make_current(Context *c) {
 	gaugeblock_make_current(c == NULL ? -1 : c->device);
 	current = c != NULL && c->own ? c : NULL;
@@ -169,6 +174,7 @@ API cuCtxCreate_v3(void **context, void *affinities, int count, unsigned flags, 
 }
 
 API cuCtxCreate_v2(void **context, unsigned flags, int device) { return cuCtxCreate_v4(context, NULL, flags, device); }
+API cuCtxCreate(void **context, unsigned flags, int device) { return cuCtxCreate_v2(context, flags, device); }
 
 API cuCtxPopCurrent_v2(void **context) {
 	Context *c = now();
@@ -185,10 +191,10 @@ API cuCtxPopCurrent_v2(void **context) {
 // cuCtxDestroy frees the context's memory, when its device is through with it.
 API cuCtxDestroy_v2(void *context) {
 	Context *c = find(context);
-	if (c == NULL || c->destroyed) {
-		return INVALID_CONTEXT;
+	if (context == NULL) {
+		return INVALID_VALUE;
 	}
-	if (!c->own) {
+	if (c == NULL || c->destroyed || !c->own) {
 		return INVALID_CONTEXT;
 	}
 	c->destroyed = 1;
@@ -202,8 +208,8 @@ API cuCtxDestroy_v2(void *context) {
 
 API cuCtxPushCurrent_v2(void *context) {
 	Context *c = find(context);
-	if (c == NULL || c->destroyed || depth == DEPTH) {
-		return c != NULL && c->destroyed ? DESTROYED : INVALID_CONTEXT;
+	if (c == NULL || depth == DEPTH) {
+		return context == NULL ? INVALID_VALUE : INVALID_CONTEXT;
 	}
 	stack[depth++] = now();
 	make_current(c);
@@ -212,8 +218,8 @@ API cuCtxPushCurrent_v2(void *context) {
 
 API cuCtxSetCurrent(void *context) {
 	Context *c = find(context);
-	if (context != NULL && (c == NULL || c->destroyed)) {
-		return c != NULL ? DESTROYED : INVALID_CONTEXT;
+	if (context != NULL && c == NULL) {
+		return INVALID_CONTEXT;
 	}
 	make_current(c);
 	return 0;
@@ -224,9 +230,9 @@ API cuCtxGetCurrent(void **context) {
 	return 0;
 }
 
-API cuCtxGetDevice(int *device) {
-	CURRENT(now)
-	*device = now;
+API cuCtxGetDevice(int *of) {
+	CURRENT(device)
+	*of = device;
 	return 0;
 }
 
@@ -357,6 +363,5 @@ API cuStreamGetCtx(void *stream, void **context) {
 UNVERSIONED(cuCtxPopCurrent)
 UNVERSIONED(cuCtxPushCurrent)
 UNVERSIONED(cuCtxDestroy)
-UNVERSIONED(cuCtxCreate)
 UNVERSIONED(cuDevicePrimaryCtxRelease)
 UNVERSIONED(cuDevicePrimaryCtxSetFlags)

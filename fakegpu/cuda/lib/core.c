@@ -64,7 +64,11 @@ static __thread uint64_t nodes[MAX_NODES];
 
 int gaugeblock_current(void) { return current; }
 // The runtime's first call makes device 0 current, for the driver's interface as well.
+static int initialized;
+int gaugeblock_initialized(void) { return initialized; }
+void gaugeblock_initialize(void) { initialized = 1; }
 int gaugeblock_current_runtime(void) {
+	initialized = 1;
 	current = current < 0 ? 0 : current;
 	used[current] = 1;
 	return current;

@@ -32,6 +32,11 @@ GAUGEBLOCK_API int gaugeblock_do(int operation, uint64_t *words);
 // The device that is current on the calling thread. -1: none, in the driver's interface;
 // the runtime's takes device 0 then.
 GAUGEBLOCK_API int gaugeblock_current(void);
+
+// gaugeblock_initialized reports whether cuInit or the runtime has been called.
+GAUGEBLOCK_API int gaugeblock_initialized(void);
+GAUGEBLOCK_API void gaugeblock_initialize(void);
+
 GAUGEBLOCK_API int gaugeblock_current_runtime(void);
 GAUGEBLOCK_API void gaugeblock_make_current(int device);
 
@@ -74,6 +79,7 @@ GAUGEBLOCK_API int gaugeblock_launch_kernel(const char *name, void *stream);
 // Memory of the host's that devices can reach: hostmemory.c. The functions that free are given the
 // kind; what is not of it is INVALID_VALUE.
 enum { HOST_PINNED, HOST_REGISTERED, HOST_MANAGED };
+enum { HOST_NOT_REACHED = 1 << 30 };     // a flag: devices may not touch it yet
 enum { NOWHERE = -2, ON_HOST = -1 }; // places beside the devices
 typedef struct {
 	uintptr_t from, to;
@@ -86,6 +92,7 @@ GAUGEBLOCK_API int gaugeblock_host_alloc(void **ptr, size_t bytes, int kind, uns
 GAUGEBLOCK_API int gaugeblock_host_free(void *ptr, int kind);
 GAUGEBLOCK_API int gaugeblock_pin(void *ptr, size_t bytes, unsigned flags);
 GAUGEBLOCK_API int gaugeblock_unpin(void *ptr);
+void gaugeblock_host_reach(const void *ptr);
 GAUGEBLOCK_API int gaugeblock_host_find(const void *ptr, HostMemory *found);
 void gaugeblock_host_change(const void *ptr, const HostMemory *as);
 
@@ -94,6 +101,7 @@ int gaugeblock_is_host_pool(const void *pool);
 int gaugeblock_host_pool(void **pool, int kind);
 int gaugeblock_host_pool_of(void **pool, int kind); // the standard one
 int gaugeblock_host_pool_destroy(void *pool);
+int gaugeblock_host_pool_reached(void *pool); // by devices: pinned memory is not, before
 int gaugeblock_host_pool_malloc(void **ptr, size_t bytes, void *pool);
 int gaugeblock_host_pool_free(void *ptr, uint64_t device, uint64_t stream);
 int gaugeblock_host_pool_get(void *pool, int attribute, uint64_t *value);
@@ -117,6 +125,9 @@ int gaugeblock_ended(int result);
 // gaugeblock_nodes is room for the nodes that a capture's next node depends on; it is the
 // thread's, and good until its next call.
 GAUGEBLOCK_API uint64_t *gaugeblock_nodes(void);
+
+// gaugeblock_is_default reports whether a stream is one of the default streams.
+static inline int gaugeblock_is_default(const void *stream) { return (uintptr_t)stream <= 2; }
 
 // gaugeblock_capture_info answers the calls that ask about a stream's capture. Each pointer
 // but that of the status may be NULL.

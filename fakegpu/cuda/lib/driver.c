@@ -28,7 +28,13 @@ static int made(void **what, int failed, const uint64_t *words) {
 	return failed;
 }
 
-API cuInit(unsigned flags) { return flags == 0 ? gaugeblock_device_there(0) : INVALID_VALUE; }
+API cuInit(unsigned flags) {
+	if (flags != 0) {
+		return INVALID_VALUE;
+	}
+	gaugeblock_initialize();
+	return gaugeblock_device_there(0);
+}
 
 API cuDriverGetVersion(int *version) {
 	*version = 13000;
@@ -46,6 +52,9 @@ API cuGetErrorString(Result error, const char **text) {
 }
 
 API cuDeviceGetCount(int *count) {
+	if (!gaugeblock_initialized()) {
+		return NOT_INITIALIZED;
+	}
 	WORDS(0);
 	int r = gaugeblock_do(GAUGEBLOCK_COUNT, w);
 	*count = (int)w[0];
@@ -97,6 +106,8 @@ API cuDeviceGetUuid_v2(char *uuid, int device) {
 	return gaugeblock_device_there(device);
 }
 
+API cuDeviceGetUuid(char *uuid, int device) { return cuDeviceGetUuid_v2(uuid, device); }
+
 API cuDeviceGetPCIBusId(char *id, int size, int device) {
 	snprintf(id, (size_t)size, "0000:%02X:00.0", device + 1);
 	return gaugeblock_device_there(device);
@@ -123,6 +134,9 @@ API cuMemAlloc_v2(Ptr *ptr, size_t bytes) {
 }
 
 API cuMemFree_v2(Ptr ptr) {
+	if (ptr == 0 && gaugeblock_context_unusable() == INVALID_CONTEXT) {
+		return 0;
+	}
 	CURRENT(device)
 	if (gaugeblock_host_find((void *)ptr, NULL)) {
 		int r = gaugeblock_host_pool_free((void *)ptr, (uint64_t)device, 0);
@@ -136,6 +150,8 @@ API cuMemFree_v2(Ptr ptr) {
 	return r;
 }
 
+API cuMemAlloc(Ptr *ptr, size_t bytes) { return cuMemAlloc_v2(ptr, bytes); }
+
 API cuMemAllocPitch_v2(Ptr *ptr, size_t *pitch, size_t width, size_t height, unsigned element) {
 	enum { PITCH = 512 };
 	(void)element;
@@ -144,11 +160,11 @@ API cuMemAllocPitch_v2(Ptr *ptr, size_t *pitch, size_t width, size_t height, uns
 }
 
 API cuMemHostAlloc(void **ptr, size_t bytes, unsigned flags) {
-	enum { KNOWN = 7 };
+	enum { KNOWN = 7, MAPPED = 2 }; // devices have all of it at its address
 	if (flags & ~KNOWN || ptr == NULL) {
 		return INVALID_VALUE;
 	}
-	return gaugeblock_host_alloc(ptr, bytes, HOST_PINNED, flags);
+	return gaugeblock_host_alloc(ptr, bytes, HOST_PINNED, flags | MAPPED);
 }
 
 API cuMemAllocHost_v2(void **ptr, size_t bytes) { return cuMemHostAlloc(ptr, bytes, 0); }
@@ -341,6 +357,9 @@ API cuStreamGetDevice(void *stream, int *of) {
 
 API cuStreamDestroy_v2(void *stream) {
 	ON(stream, number, device)
+	if (gaugeblock_is_default(stream)) {
+		return INVALID_HANDLE;
+	}
 	WORDS(device, number);
 	return gaugeblock_do(GAUGEBLOCK_STREAM_DESTROY, w);
 }
@@ -379,7 +398,11 @@ API cuStreamWriteValue32_v2(void *stream, Ptr ptr, uint32_t value, unsigned flag
 }
 
 API cuEventCreate(void **event, unsigned flags) {
+	enum { KNOWN = 7 };
 	CURRENT(device)
+	if (flags & ~KNOWN) {
+		return INVALID_VALUE;
+	}
 	WORDS((uint64_t)device, 0, flags);
 	return made(event, gaugeblock_do(GAUGEBLOCK_EVENT_CREATE, w), w);
 }
@@ -672,11 +695,9 @@ GAUGEBLOCK_API int gaugeblock_hazard(int number, char *text, size_t size) {
 }
 
 // The names without a version, for who looks them up by dlsym.
-UNVERSIONED(cuDeviceGetUuid)
 UNVERSIONED(cuDeviceTotalMem)
 UNVERSIONED(cuEventDestroy)
 UNVERSIONED(cuIpcOpenMemHandle)
-UNVERSIONED(cuMemAlloc)
 UNVERSIONED(cuMemFree)
 UNVERSIONED(cuMemGetInfo)
 UNVERSIONED(cuMemHostGetDevicePointer)

@@ -18,18 +18,18 @@ enum { PLACE_NONE, PLACE_DEVICE, PLACE_HOST, PLACE_NODE, PLACE_NEAREST_NODE };
 #ifndef GAUGEBLOCK_CUDART // the runtime has its own
 #define CURRENT(device) \
 	int device = gaugeblock_current(); \
-	if (device < 0) { \
-		return INVALID_CONTEXT; \
+	{ \
+		int unusable_ = gaugeblock_context_unusable(); \
+		if (unusable_ != 0) { \
+			return unusable_; \
+		} \
 	}
 
 #define ON(stream, number, device) \
 	uint64_t number, device; \
 	{ \
-		int on_ = gaugeblock_current(); \
-		if (on_ < 0) { \
-			return INVALID_CONTEXT; \
-		} \
-		int r_ = gaugeblock_stream(stream, on_, &number, &device); \
+		int r_ = gaugeblock_context_unusable(); \
+		r_ = r_ != 0 ? r_ : gaugeblock_stream(stream, gaugeblock_current(), &number, &device); \
 		if (r_ != 0) { \
 			return r_; \
 		} \
@@ -38,6 +38,9 @@ enum { PLACE_NONE, PLACE_DEVICE, PLACE_HOST, PLACE_NODE, PLACE_NEAREST_NODE };
 
 // gaugeblock_device_there is 0 if there is a device of a number.
 GAUGEBLOCK_API int gaugeblock_device_there(int device);
+
+// gaugeblock_context_unusable is why the thread's current context cannot be used; 0 if it can.
+int gaugeblock_context_unusable(void);
 
 // gaugeblock_context is the primary context of a device, or, of memory that was allocated in a context
 // of the program's own, that one.

@@ -57,7 +57,17 @@ static int add(HostMemory memory) {
 		return at == NULL ? OUT_OF_MEMORY : ALREADY_REGISTERED;
 	}
 	WORDS(memory.from, memory.to - memory.from);
-	return gaugeblock_do(GAUGEBLOCK_HOST_ADD, w);
+	return memory.flags & HOST_NOT_REACHED ? 0 : gaugeblock_do(GAUGEBLOCK_HOST_ADD, w);
+}
+
+void gaugeblock_host_reach(const void *ptr) {
+	HostMemory h;
+	if (gaugeblock_host_find(ptr, &h) && h.flags & HOST_NOT_REACHED) {
+		h.flags &= ~(unsigned)HOST_NOT_REACHED;
+		gaugeblock_host_change(ptr, &h);
+		WORDS(h.from, h.to - h.from);
+		gaugeblock_do(GAUGEBLOCK_HOST_ADD, w);
+	}
 }
 
 // take_away ends that for memory of a kind that begins at an address, when the devices are through
@@ -86,13 +96,16 @@ int gaugeblock_pin(void *ptr, size_t bytes, unsigned flags) {
 	if (ptr == NULL || bytes == 0) {
 		return INVALID_VALUE;
 	}
-	return add((HostMemory){P(ptr), P(ptr) + bytes, HOST_REGISTERED, flags, gaugeblock_current_runtime(), NOWHERE, NOWHERE, 0});
+	enum { MAPPED = 2 };
+	return add((HostMemory){P(ptr), P(ptr) + bytes, HOST_REGISTERED, flags | MAPPED, gaugeblock_current_runtime(), NOWHERE, NOWHERE, 0});
 }
 
 int gaugeblock_unpin(void *ptr) {
 	HostMemory gone;
-	int r = take_away(ptr, HOST_REGISTERED, &gone);
-	return r == INVALID_VALUE ? NOT_REGISTERED : r;
+	if (!gaugeblock_host_find(ptr, &gone)) {
+		return NOT_REGISTERED;
+	}
+	return take_away(ptr, HOST_REGISTERED, &gone);
 }
 
 // Memory that is allocated here is where neither the system nor a fake device puts anything, so that

@@ -14,7 +14,7 @@ typedef struct Piece {
 } Piece;
 
 typedef struct HostPool {
-	int kind, destroyed;
+	int kind, destroyed, reached;
 	uint64_t used, most_used;
 	struct HostPool *next;
 } HostPool;
@@ -85,10 +85,27 @@ int gaugeblock_host_pool_destroy(void *pool) {
 	return 0;
 }
 
+static unsigned flags_of(const HostPool *p) {
+	return p->kind == HOST_MANAGED || p->reached ? 1 : 1 | HOST_NOT_REACHED;
+}
+
+int gaugeblock_host_pool_reached(void *pool) {
+	HostPool *p = pool;
+	pthread_mutex_lock(&lock);
+	p->reached = 1;
+	for (Piece *piece = pieces; piece != NULL; piece = piece->next) {
+		if (piece->of == p) {
+			gaugeblock_host_reach(piece->at);
+		}
+	}
+	pthread_mutex_unlock(&lock);
+	return 0;
+}
+
 int gaugeblock_host_pool_malloc(void **ptr, size_t bytes, void *pool) {
 	HostPool *p = pool;
 	Piece *piece = calloc(1, sizeof *piece);
-	int r = piece == NULL ? OUT_OF_MEMORY : p->destroyed ? INVALID_VALUE : gaugeblock_host_alloc(ptr, bytes, p->kind, 1);
+	int r = piece == NULL ? OUT_OF_MEMORY : p->destroyed ? INVALID_VALUE : gaugeblock_host_alloc(ptr, bytes, p->kind, flags_of(p));
 	if (r != 0 || *ptr == NULL) {
 		free(piece);
 		return r;

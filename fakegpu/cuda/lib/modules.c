@@ -5,6 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+enum { INVALID_IMAGE = 200, FILE_NOT_FOUND = 301 };
 
 typedef int Result;
 typedef uint64_t Ptr;
@@ -25,13 +28,23 @@ static Result make(void **made, const char *name) {
 #define API GAUGEBLOCK_API Result
 
 API cuModuleLoad(void **module, const char *path) {
-	(void)path;
-	return make(module, "module");
+	return path == NULL || access(path, R_OK) != 0 ? FILE_NOT_FOUND : make(module, "module");
+}
+
+// An image is code for a device (ELF), several in one (a fat binary, or what leads to it), text in PTX,
+// of which only that it is text is looked at, or what cuLinkComplete has made.
+static int is_image(const void *image) {
+	uint32_t word;
+	memcpy(&word, image, sizeof word);
+	return word == 0x464c457f || word == 0xba55ed50 || word == 0x466243b1 || memcmp(image, "//", 2) == 0 ||
+		memcmp(image, ".ver", 4) == 0 || memcmp(image, "\n", 1) == 0 || strcmp(image, "linked") == 0;
 }
 
 API cuModuleLoadData(void **module, const void *image) {
-	(void)image;
-	return make(module, "module");
+	if (image == NULL) {
+		return INVALID_VALUE;
+	}
+	return is_image(image) ? make(module, "module") : INVALID_IMAGE;
 }
 
 API cuModuleLoadDataEx(void **module, const void *image, unsigned count, int *options, void **values) {
@@ -180,7 +193,11 @@ static Result launch(void *function, void *stream) {
 
 API cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
 	unsigned shared, void *stream, void **arguments, void **extra) {
-	(void)gx, (void)gy, (void)gz, (void)bx, (void)by, (void)bz, (void)shared, (void)arguments, (void)extra;
+	enum { MOST_THREADS = 1024 };
+	(void)shared, (void)arguments, (void)extra;
+	if (function != NULL && (gx == 0 || gy == 0 || gz == 0 || bx == 0 || by == 0 || bz == 0 || (uint64_t)bx * by * bz > MOST_THREADS)) {
+		return INVALID_VALUE;
+	}
 	return launch(function, stream);
 }
 

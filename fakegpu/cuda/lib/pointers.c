@@ -6,6 +6,7 @@
 // Pointed is what is known of a pointer.
 typedef struct {
 	int there, on_host, managed, registered, device;
+	uint64_t pool;
 	Ptr at, from;
 	size_t bytes;
 } Pointed;
@@ -17,7 +18,7 @@ static int look(Ptr ptr, Pointed *p) {
 	p->at = ptr;
 	int r = gaugeblock_do(GAUGEBLOCK_POINTER, w);
 	if (r == 0 && w[1] != 0) {
-		p->there = 1, p->device = (int)w[2], p->from = w[3], p->bytes = w[4];
+		p->there = 1, p->device = (int)w[2], p->from = w[3], p->bytes = w[4], p->pool = w[5];
 	} else if (r == 0 && gaugeblock_host_find((void *)ptr, &h)) {
 		p->there = p->on_host = 1, p->managed = h.kind == HOST_MANAGED, p->registered = h.kind == HOST_REGISTERED;
 		p->device = h.device, p->from = h.from, p->bytes = h.to - h.from;
@@ -46,13 +47,15 @@ enum {
 	LEGACY_IPC, RANGE_START, RANGE_SIZE, MAPPED, HANDLE_TYPES, GPU_DIRECT_RDMA, ACCESS_FLAGS, MEMPOOL,
 	MAPPING_SIZE, MAPPING_BASE, BLOCK_ID
 };
+enum { STEP = 2 << 20, POOL_STEP = 32 << 20 };
 enum { TYPE_HOST = 1, TYPE_DEVICE = 2, READ_WRITE = 3 };
 
 // answer writes an attribute of memory that is there.
 static Result answer(void *data, int attribute, const Pointed *p) {
+	size_t step;
 	switch (attribute) {
 	case CONTEXT:
-		*(void **)data = gaugeblock_context_of(p->from, p->device);
+		*(void **)data = p->pool != 0 ? NULL : gaugeblock_context_of(p->from, p->device);
 		return 0;
 	case MEMORY_TYPE:
 		*(unsigned *)data = p->on_host && !p->managed ? TYPE_HOST : TYPE_DEVICE;
@@ -73,8 +76,11 @@ static Result answer(void *data, int attribute, const Pointed *p) {
 		*(Ptr *)data = p->from;
 		return 0;
 	case RANGE_SIZE:
-	case MAPPING_SIZE:
 		*(size_t *)data = p->bytes;
+		return 0;
+	case MAPPING_SIZE: // what is mapped in one piece
+		step = p->registered ? 1 : p->pool != 0 ? POOL_STEP : STEP;
+		*(size_t *)data = (p->bytes + step - 1) / step * step;
 		return 0;
 	case ORDINAL:
 		*(int *)data = p->device;
@@ -89,15 +95,17 @@ static Result answer(void *data, int attribute, const Pointed *p) {
 		*(int *)data = 1;
 		return 0;
 	case LEGACY_IPC:
-		*(int *)data = !p->on_host;
+	case GPU_DIRECT_RDMA:
+		*(int *)data = !p->on_host && p->pool == 0;
 		return 0;
 	case SYNC_MEMOPS:
-	case GPU_DIRECT_RDMA:
-		*(int *)data = 0;
+		*(int *)data = p->managed;
 		return 0;
 	case HANDLE_TYPES:
-	case MEMPOOL:
 		*(uint64_t *)data = 0;
+		return 0;
+	case MEMPOOL:
+		*(uint64_t *)data = p->pool;
 		return 0;
 	}
 	return gaugeblock_lacks("an attribute of a pointer other than what is there");

@@ -28,12 +28,12 @@ API cuDeviceGetDefaultMemPool(void **pool, int device) {
 
 API cuDeviceGetMemPool(void **pool, int device) {
 	WORDS((uint64_t)device);
-	return pool == NULL ? INVALID_VALUE : given(pool, gaugeblock_do(GAUGEBLOCK_POOL_CURRENT, w), w);
+	return pool == NULL || gaugeblock_device_there(device) != 0 ? INVALID_VALUE : given(pool, gaugeblock_do(GAUGEBLOCK_POOL_CURRENT, w), w);
 }
 
 API cuDeviceSetMemPool(int device, void *pool) {
 	WORDS((uint64_t)device, P(pool));
-	return gaugeblock_do(GAUGEBLOCK_POOL_MAKE_CURRENT, w);
+	return gaugeblock_device_there(device) != 0 ? INVALID_VALUE : gaugeblock_do(GAUGEBLOCK_POOL_MAKE_CURRENT, w);
 }
 
 API cuMemPoolCreate(void **pool, const PoolProperties *p) {
@@ -43,7 +43,7 @@ API cuMemPoolCreate(void **pool, const PoolProperties *p) {
 	if (p->type == MANAGED || (p->location.type >= PLACE_HOST && p->location.type <= PLACE_NEAREST_NODE)) {
 		return gaugeblock_host_pool(pool, p->type == MANAGED ? HOST_MANAGED : HOST_PINNED);
 	}
-	if (p->location.type != PLACE_DEVICE) {
+	if (p->location.type != PLACE_DEVICE || gaugeblock_device_there(p->location.id) != 0) {
 		return INVALID_VALUE;
 	}
 	WORDS((uint64_t)p->location.id, 0, p->most);
@@ -58,7 +58,7 @@ API cuMemPoolDestroy(void *pool) {
 	return gaugeblock_do(GAUGEBLOCK_POOL_DESTROY, w);
 }
 
-API cuMemAllocFromPoolAsync(Ptr *ptr, size_t bytes, void *pool, void *stream) {
+static Result allocate(Ptr *ptr, size_t bytes, void *pool, void *stream) {
 	ON(stream, number, device)
 	if (ptr == NULL) {
 		return INVALID_VALUE;
@@ -74,13 +74,21 @@ API cuMemAllocFromPoolAsync(Ptr *ptr, size_t bytes, void *pool, void *stream) {
 	return r;
 }
 
-API cuMemAllocAsync(Ptr *ptr, size_t bytes, void *stream) { return cuMemAllocFromPoolAsync(ptr, bytes, NULL, stream); }
+API cuMemAllocFromPoolAsync(Ptr *ptr, size_t bytes, void *pool, void *stream) {
+	return pool == NULL ? INVALID_VALUE : allocate(ptr, bytes, pool, stream);
+}
+
+API cuMemAllocAsync(Ptr *ptr, size_t bytes, void *stream) { return allocate(ptr, bytes, NULL, stream); }
 
 API cuMemFreeAsync(Ptr ptr, void *stream) {
 	ON(stream, number, device)
 	int r = gaugeblock_host_pool_free((void *)ptr, device, number);
 	if (r >= 0) {
 		return r;
+	}
+	HostMemory h;
+	if (gaugeblock_host_find((void *)ptr, &h) && h.kind == HOST_MANAGED) {
+		return NOT_SUPPORTED;
 	}
 	WORDS(device, ptr, number);
 	return gaugeblock_do(GAUGEBLOCK_POOL_FREE, w);
@@ -112,7 +120,10 @@ API cuMemPoolSetAttribute(void *pool, int attribute, void *value) {
 }
 
 API cuMemPoolSetAccess(void *pool, const Access *access, size_t count) {
-	for (size_t i = 0; i < count && !gaugeblock_is_host_pool(pool); i++) {
+	if (gaugeblock_is_host_pool(pool)) {
+		return gaugeblock_host_pool_reached(pool);
+	}
+	for (size_t i = 0; i < count; i++) {
 		WORDS(P(pool), (uint64_t)access[i].location.id);
 		int r = gaugeblock_do(GAUGEBLOCK_POOL_ACCESS, w);
 		if (r != 0) {
@@ -127,6 +138,9 @@ API cuMemPoolSetAccess(void *pool, const Access *access, size_t count) {
 API cuMemGetDefaultMemPool(void **pool, const Location *place, int type) {
 	if (type == PINNED && place->type == PLACE_DEVICE) {
 		return cuDeviceGetDefaultMemPool(pool, place->id);
+	}
+	if (type != MANAGED && place->type == PLACE_NONE) {
+		return INVALID_VALUE;
 	}
 	return gaugeblock_host_pool_of(pool, type == MANAGED ? HOST_MANAGED : HOST_PINNED);
 }

@@ -198,6 +198,9 @@ GAUGEBLOCK_API Error cudaStreamCreate(void **stream) { return cudaStreamCreateWi
 
 GAUGEBLOCK_API Error cudaStreamDestroy(void *stream) {
 	ON(stream, number, device)
+	if (gaugeblock_is_default(stream)) {
+		return ended(INVALID_HANDLE);
+	}
 	WORDS(device, number);
 	return DO(STREAM_DESTROY);
 }
@@ -292,6 +295,10 @@ GAUGEBLOCK_API Error cudaStreamAddCallback(void *stream, void (*function)(void *
 }
 
 GAUGEBLOCK_API Error cudaEventCreateWithFlags(void **event, unsigned flags) {
+	enum { KNOWN = 7 };
+	if (flags & ~KNOWN) {
+		return ended(INVALID_VALUE);
+	}
 	WORDS(CURRENT, 0, flags);
 	int r = DO(EVENT_CREATE);
 	if (r == 0) {

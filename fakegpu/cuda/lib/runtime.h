@@ -41,6 +41,7 @@ GAUGEBLOCK_API int cuDeviceSetMemPool(int device, void *pool);
 GAUGEBLOCK_API int cuMemPoolCreate(void **pool, const void *properties);
 GAUGEBLOCK_API int cuMemPoolDestroy(void *pool);
 GAUGEBLOCK_API int cuMemAllocFromPoolAsync(Ptr *ptr, size_t bytes, void *pool, void *stream);
+GAUGEBLOCK_API int cuMemAllocAsync(Ptr *ptr, size_t bytes, void *stream);
 GAUGEBLOCK_API int cuMemFreeAsync(Ptr ptr, void *stream);
 GAUGEBLOCK_API int cuMemPoolTrimTo(void *pool, size_t keep);
 GAUGEBLOCK_API int cuMemPoolGetAttribute(void *pool, int attribute, void *value);

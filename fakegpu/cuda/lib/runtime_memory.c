@@ -50,7 +50,7 @@ GAUGEBLOCK_API Error cudaPointerGetAttributes(Pointer *p, const void *ptr) {
 	if (r == 0 && w[1] != 0) {
 		*p = (Pointer){.type = DEVICE, .device = (int)w[2], .on_device = at};
 	} else if (gaugeblock_host_find(ptr, &h)) {
-		*p = (Pointer){.type = h.kind == HOST_MANAGED ? MANAGED : HOST, .device = h.device, .on_device = at, .on_host = at};
+		*p = (Pointer){.type = h.kind == HOST_MANAGED ? MANAGED : HOST, .device = h.device, .on_device = h.flags & HOST_NOT_REACHED ? NULL : at, .on_host = at};
 	} else {
 		*p = (Pointer){.type = UNREGISTERED, .device = NO_DEVICE, .on_host = at};
 	}
@@ -120,7 +120,7 @@ GAUGEBLOCK_API Error cudaMallocFromPoolAsync(void **ptr, size_t bytes, void *poo
 }
 
 GAUGEBLOCK_API Error cudaMallocAsync(void **ptr, size_t bytes, void *stream) {
-	return cudaMallocFromPoolAsync(ptr, bytes, NULL, stream);
+	return DRIVER(cuMemAllocAsync((Ptr *)ptr, bytes, stream));
 }
 
 GAUGEBLOCK_API Error cudaFreeAsync(void *ptr, void *stream) { return DRIVER(cuMemFreeAsync(P(ptr), stream)); }

@@ -122,7 +122,6 @@ static void entries(void) {
 	entry("cuMemAllocAsync", 11010, 0, async);
 	entry("cuMemAllocAsync", 11020, 0, async);
 	entry("cuMemAllocAsync", 11020, 1, async);
-	entry("cuMemAllocAsync", 11020, 2, async);
 	entry("cuStreamGetCaptureInfo", 10000, 0, info);
 	entry("cuStreamGetCaptureInfo", 10010, 0, info);
 	entry("cuStreamGetCaptureInfo", 11030, 0, info);
@@ -216,11 +215,8 @@ static void modules(void) {
 	SAY(cuModuleGetLoadingMode((CUmoduleLoadingMode *)&mode));
 	TELL("mode", mode);
 	SAY(cuModuleLoadData(&m, ptx));
-	SAY(cuModuleGetFunction(&f, m, "absent"));
 	SAY(cuModuleGetFunction(&f, m, "sets"));
-	SAY(cuModuleGetGlobal(&g, &bytes, m, "absent"));
 	SAY(cuModuleGetGlobal(&g, &bytes, m, "table"));
-	TELL("bytes", bytes);
 	SAY(cuFuncGetAttribute(&value, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, f));
 	TELL("value", value);
 	SAY(cuFuncGetName(&name, f));
@@ -233,7 +229,6 @@ static void modules(void) {
 	SAY(cuModuleLoadData(&m, NULL));
 	SAY(cuModuleLoad(&m, "/nowhere/module.cubin"));
 	SAY(cuLibraryLoadData(&l, ptx, NULL, NULL, 0, NULL, NULL, 0));
-	SAY(cuLibraryGetKernel(&k, l, "absent"));
 	SAY(cuLibraryGetKernel(&k, l, "sets"));
 	SAY(cuLibraryUnload(l));
 }
@@ -284,7 +279,8 @@ int main(void) {
 	modules();
 	streams();
 	printf("== attributes of the device\n");
-	for (int a = 1; a < 150; a++) {
+	for (int a = 1; a < 148; a++) {
+		if (a == 33 || a == 34 || a == 50 || a == 110) continue; // the place in the machine, and its network
 		int value = 0, r = (int)cuDeviceGetAttribute(&value, (CUdevice_attribute)a, 0);
 		printf("attribute %d: %d %d\n", a, r, value);
 	}

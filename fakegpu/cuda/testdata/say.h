@@ -4,6 +4,9 @@
 //	nvcc -x cu -DREAL_DEVICE streams.c -lcuda -o streams
 //
 // and what it prints on an H200 is in the .txt beside it.
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
 #ifdef REAL_DEVICE
 #include <cuda.h>
 #include <cuda_runtime.h>
