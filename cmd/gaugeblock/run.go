@@ -36,7 +36,7 @@ type runCommand struct {
 	Sites       bool      `name:"sites" help:"Tell in --json which lines of the program hold the memory at the peak, for --compare."`
 	Compare     string    `name:"compare" placeholder:"FILE" help:"Say what has grown since the run that wrote this file by --json and --sites."`
 	MaxGrowth   *float64  `name:"max-growth" placeholder:"PERCENT" help:"Exit with 1 if the peak of reserved memory is so much larger than in the file of --compare."`
-	Range       bool      `name:"range" help:"Run the program a second time, with work that completes as late as it may, and tell both peaks if they differ."`
+	Range       bool      `name:"range" help:"Run the program up to three times more, with work that takes time, and tell between which figures the peak is."`
 	Values      string    `name:"values" enum:"true,none" default:"true" help:"true: integers and booleans have their true values; none: they read as zeros (default: true)."`
 	CuDNN       string    `name:"cudnn" enum:"own,none" default:"own" help:"own: workspaces of convolutions are those that NVIDIA's cuDNN in the program's wheels tells; none: they are 0 (default: own)."`
 	Verbose     bool      `short:"v" name:"verbose" help:"Name the functions of CUDA that were asked for and are not there."`
@@ -149,21 +149,23 @@ func (c *runCommand) progress(env *environment) func(runner.Progress) {
 	}
 }
 
-// bounds runs the program again, with work that completes as late as it may.
+// bounds runs the program again, with work that takes time.
 func bounds(record *runner.Record, options runner.Options, say func(string)) error {
-	folder, err := os.MkdirTemp("", "gaugeblock-run-")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(folder)
-	options.Late, options.Streams = true, true
+	options.Streams = true
 	options.Snapshot, options.Report, options.Sites = false, false, false
-	late, err := runner.Run(options, folder)
-	if err != nil {
-		return err
+	err := record.Bound(func(slower float64) (*runner.Result, error) {
+		folder, err := os.MkdirTemp("", "gaugeblock-run-")
+		if err != nil {
+			return nil, err
+		}
+		defer os.RemoveAll(folder)
+		options.Slower = slower
+		return runner.Run(options, folder)
+	})
+	if err == nil {
+		say(record.Range.String())
 	}
-	say(record.Bounds(late))
-	return nil
+	return err
 }
 
 // older is the result to compare with, which is read before the program is run.

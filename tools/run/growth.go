@@ -16,9 +16,9 @@ type Site struct {
 // Record is what is kept of a run, for programs and for a comparison with a later run.
 type Record struct {
 	*Result
-	Summary Summary  `json:"summary"`
-	Late    *Summary `json:"late,omitempty"`  // of a second run, in which work completes as late as it may
-	Sites   []Site   `json:"sites,omitempty"` // the largest first; only if they were asked for
+	Summary Summary `json:"summary"`
+	Range   *Range  `json:"range,omitempty"` // if it was asked for
+	Sites   []Site  `json:"sites,omitempty"` // the largest first; only if they were asked for
 }
 
 // mostGrown is how many call sites a comparison names.
