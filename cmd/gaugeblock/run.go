@@ -190,8 +190,7 @@ func (c *runCommand) sites(result *runner.Result) ([]runner.Site, error) {
 	if !c.Sites && c.Compare == "" || worst == nil || worst.Snapshot == "" {
 		return nil, nil
 	}
-	limit := c.reportMemory()
-	file, err := snapshot.OpenLimited(worst.Snapshot, limit.most())
+	file, err := snapshot.OpenLimited(worst.Snapshot, reportMemory.most())
 	if err != nil {
 		return nil, err
 	}
@@ -269,7 +268,7 @@ func (c *runCommand) write(env *environment, result *runner.Record, to outputs) 
 		return errors.New("run: there is no memory snapshot, since no process ended with an answer")
 	}
 	if c.Report != "" {
-		page := &reportCommand{Snapshots: []string{worst.Snapshot}, Out: c.Report, WhatIf: true, Device: -1, MaxMemory: c.reportMemory()}
+		page := &reportCommand{Snapshots: []string{worst.Snapshot}, Out: c.Report, WhatIf: true, Device: -1, MaxMemory: reportMemory}
 		quiet := *env
 		quiet.stdout = env.stderr
 		if err := page.Run(&quiet); err != nil {
@@ -288,7 +287,4 @@ func (c *runCommand) write(env *environment, result *runner.Record, to outputs) 
 }
 
 // reportMemory is what making the page may take.
-func (*runCommand) reportMemory() (l byteLimit) {
-	_ = l.UnmarshalText([]byte("4GiB"))
-	return l
-}
+const reportMemory = memorySize(4 * spec.GiB)
