@@ -131,14 +131,10 @@ func (g *GPU) overSince(e *event, since time.Duration) bool {
 // QueryEventSince is QueryEvent for somebody who looks now and then: an event is complete if it has been so
 // for some time.
 func (g *GPU) QueryEventSince(handle spec.EventHandle, since time.Duration) (bool, error) {
-	complete, err := g.QueryEvent(handle)
-	if !complete || err != nil {
-		return complete, err
-	}
 	g.machine.mu.Lock()
 	defer g.machine.mu.Unlock()
-	e, err := g.event(callQueryEvent, handle)
-	return err == nil && g.overSince(e, since), err
+	complete, err := g.queryEvent(handle)
+	return complete && g.overSince(g.events[handle], since), err
 }
 
 // LaunchSized is Launch of a kernel that moves so many bytes and computes so many operations, for a schedule

@@ -118,6 +118,10 @@ func (g *GPU) recordMark(e *event, s *stream) error {
 func (g *GPU) QueryEvent(handle spec.EventHandle) (complete bool, err error) {
 	g.machine.mu.Lock()
 	defer g.machine.mu.Unlock()
+	return g.queryEvent(handle)
+}
+
+func (g *GPU) queryEvent(handle spec.EventHandle) (complete bool, err error) {
 	if err := g.enter(callQueryEvent); err != nil {
 		return false, err
 	}
