@@ -16,9 +16,10 @@ type Site struct {
 // Record is what is kept of a run, for programs and for a comparison with a later run.
 type Record struct {
 	*Result
-	Summary Summary `json:"summary"`
-	Range   *Range  `json:"range,omitempty"` // if it was asked for
-	Sites   []Site  `json:"sites,omitempty"` // the largest first; only if they were asked for
+	Summary Summary  `json:"summary"`
+	Range   *Range   `json:"range,omitempty"` // if it was asked for
+	Most    *Summary `json:"most,omitempty"`  // of a run in which what is not known counts as all there is
+	Sites   []Site   `json:"sites,omitempty"` // the largest first; only if they were asked for
 }
 
 // mostGrown is how many call sites a comparison names.
