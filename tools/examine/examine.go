@@ -143,8 +143,11 @@ func (s *Search) options(x *examination) []conformance.Option {
 	} else {
 		options = append(options, conformance.Keeps(conformance.KeepsAll))
 	}
+	if x.contract.Keeps > 0 {
+		options = append(options, conformance.MayKeep(x.contract.Keeps))
+	}
 	if x.contract.Aborts {
-		options = append(options, conformance.Faults())
+		options = append(options, conformance.Faults(), conformance.Roomy())
 	} else {
 		options = append(options, conformance.Faults(
 			spec.FaultSpec{Call: "Malloc", Error: spec.FaultOutOfMemory}, spec.FaultSpec{Call: "ReserveAddress", Error: spec.FaultOutOfMemory},

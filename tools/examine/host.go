@@ -56,6 +56,7 @@ type library struct {
 	functions Functions
 	watchdog
 	lastWords
+	marks
 
 	process *exec.Cmd
 	orders  *os.File
@@ -96,6 +97,9 @@ func (l *library) begin(gpu *fakegpu.GPU) error {
 		if err != nil {
 			return fmt.Errorf("the process that loads %s: %w", l.path, err)
 		}
+		if m.Type == saysEnded && !l.running {
+			continue // the process before
+		}
 		switch m.Type {
 		case saysStarted:
 			l.pid.Store(int64(m.Words[0]))
@@ -132,7 +136,7 @@ func (l *library) start() (err error) {
 	l.process = exec.Command(filepath.Join(l.directory, hostName), append([]string{l.directory, l.path}, l.functions.roles()...)...)
 	l.process.ExtraFiles = []*os.File{ends[0], ends[2], ends[5]}
 	l.process.Stdout, l.process.Stderr = l.said, l.said
-	l.process.Env = append(os.Environ(), "LD_LIBRARY_PATH="+l.directory)
+	l.process.Env = append(os.Environ(), "LD_LIBRARY_PATH="+l.directory, l.environment())
 	l.orders, l.answers, l.out = ends[1], ends[3], ends[4]
 	if err := l.process.Start(); err != nil {
 		return err
@@ -163,10 +167,13 @@ func (l *library) close() {
 	l.unwatch()
 	_ = errors.Join(l.orders.Close(), l.answers.Close())
 	_ = l.process.Process.Kill()
+	l.killMarked()
 	_ = l.process.Wait()
 	_ = l.out.Close()
 	l.process = nil
 }
+
+func (l *library) settle() { l.gpu.Settle() }
 
 // order sends an order.
 func (l *library) order(m message) error {

@@ -207,6 +207,8 @@ const Role roles[] = {
 
 void (*makeOwnStream)(int, uint64_t); // of the fake GPU: the calling thread's default stream on a device
 void (*makeCurrent)(int);             // of the fake GPU: the calling thread's device
+int (*currentDevice)();               // of the fake GPU: the same
+std::vector<int (*)()> lastErrors;    // cudaGetLastError of each runtime
 
 void *pointer(uint64_t word) { return reinterpret_cast<void *>(uintptr_t(word)); }
 uint64_t word(void *p) { return uint64_t(reinterpret_cast<uintptr_t>(p)); }
@@ -253,12 +255,24 @@ void perform(int32_t type, uint64_t *w) {
 	}
 }
 
+// left is what a call leaves in its thread: the last error, which is taken away, and the current
+// device plus 1.
+uint64_t left() {
+	int error = 0;
+	for (auto last : lastErrors) {
+		int e = last();
+		error = error != 0 ? error : e;
+	}
+	return uint64_t(uint32_t(error)) << 32 | uint32_t(currentDevice() + 1);
+}
+
 // obey does it and answers.
 void obey(const Message &order) {
 	Message answer{};
 	answer.type = Answered;
 	memcpy(answer.words, order.words, sizeof answer.words);
 	std::string text;
+	left(); // by whoever was here before
 	try {
 		perform(order.type, answer.words);
 	} catch (const std::exception &e) {
@@ -268,6 +282,7 @@ void obey(const Message &order) {
 		answer.number = 1;
 		text = "an exception that is no std::exception";
 	}
+	answer.words[7] = left();
 	std::lock_guard<std::mutex> one(writing);
 	say(answer, text);
 }
@@ -377,7 +392,11 @@ void *load(const std::string &path) {
 int main(int argc, char **argv) {
 	std::string fake = argv[1];
 	void *driver = load(fake + "/libcuda.so.1");
-	for (const char *name : {"/libcudart.so.13", "/libcudart.so.12", "/libnvidia-ml.so.1"}) load(fake + name);
+	for (const char *name : {"/libcudart.so.13", "/libcudart.so.12", "/libnvidia-ml.so.1"}) {
+		void *library = load(fake + name);
+		if (void *last = dlsym(library, "cudaGetLastError")) lastErrors.push_back(reinterpret_cast<int (*)()>(last));
+	}
+	currentDevice = reinterpret_cast<int (*)()>(dlsym(driver, "gaugeblock_current"));
 	reinterpret_cast<gaugeblock_register>(dlsym(driver, "gaugeblock_cuda_register"))(call);
 	makeOwnStream = reinterpret_cast<void (*)(int, uint64_t)>(dlsym(driver, "gaugeblock_make_own_stream"));
 	makeCurrent = reinterpret_cast<void (*)(int)>(dlsym(driver, "gaugeblock_make_current"));
@@ -388,7 +407,6 @@ int main(int argc, char **argv) {
 		if (child == 0) program(argc, argv);
 		int status = 0;
 		waitpid(child, &status, 0);
-		if (WIFEXITED(status) && WEXITSTATUS(status) == 111) continue;
 		Message m{};
 		m.type = Ended;
 		m.words[0] = uint64_t(status);

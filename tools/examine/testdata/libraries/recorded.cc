@@ -67,6 +67,7 @@ extern "C" void *my_malloc(ssize_t size, int device, cudaStream_t stream) {
 	}
 	void *ptr = nullptr;
 	if (cudaMalloc(&ptr, bytes) == cudaSuccess) return ptr;
+	cudaGetLastError(); // it is dealt with
 	empty();
 	return cudaMalloc(&ptr, bytes) == cudaSuccess ? ptr : nullptr;
 }
