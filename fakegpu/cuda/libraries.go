@@ -29,7 +29,7 @@ type library struct {
 var runtimeSources = []string{"runtime.c", "runtime_memory.c", "kernels.c", "properties.c", "absent.c"}
 
 var driverSources = []string{
-	"core.c", "driver.c", "contexts.c", "entries.c", "pointers.c", "hostmemory.c", "pools.c", "hostpools.c", "modules.c", "peers.c", "values.c", "absent.c",
+	"core.c", "driver.c", "contexts.c", "entries.c", "pointers.c", "hostmemory.c", "pools.c", "hostpools.c", "modules.c", "parameters.c", "peers.c", "values.c", "absent.c",
 }
 
 var libraries = []library{

@@ -198,13 +198,19 @@ def out_of_memory(device, asked, limit, free):
 def where():
     """The user's line: the innermost one that is in no installed package, of this thread or, in the
     backward pass, whose threads run no Python, of the main thread."""
-    frames = [sys._getframe(1), sys._current_frames().get(threading.main_thread().ident)]
-    for frame in frames:
-        while frame is not None:
-            name = frame.f_code.co_filename
-            if "site-packages" not in name and os.path.dirname(name) != HERE and not name.startswith("<"):
-                return f"{os.path.relpath(name)}:{frame.f_lineno}"
-            frame = frame.f_back
+    at = users_line(sys._getframe(1))
+    main = threading.main_thread().ident
+    if at or main == threading.get_ident():
+        return at  # sys._current_frames has this frame too, and a frame that holds itself keeps all tensors of its callers
+    return users_line(sys._current_frames().get(main))
+
+
+def users_line(frame):
+    while frame is not None:
+        name = frame.f_code.co_filename
+        if "site-packages" not in name and os.path.dirname(name) != HERE and not name.startswith("<"):
+            return f"{os.path.relpath(name)}:{frame.f_lineno}"
+        frame = frame.f_back
     return ""
 
 

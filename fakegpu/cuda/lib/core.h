@@ -109,7 +109,16 @@ int gaugeblock_host_pool_get(void *pool, int attribute, uint64_t *value);
 // Values that are known beside the device: values.c.
 GAUGEBLOCK_API void gaugeblock_uploaded(void *to, const void *from, size_t bytes);
 GAUGEBLOCK_API void gaugeblock_transferred(void *to, const void *from, size_t bytes, int sure);
-GAUGEBLOCK_API void gaugeblock_answered(void *to, size_t bytes);
+GAUGEBLOCK_API void gaugeblock_downloaded(void *to, const void *from, size_t bytes);
+GAUGEBLOCK_API void gaugeblock_touched(uint64_t address);
+GAUGEBLOCK_API void gaugeblock_replayed(void);
+GAUGEBLOCK_API void gaugeblock_capturing(int more);
+
+// The code of kernels: parameters.c. gaugeblock_image_bytes is 0 if an image is no cubin;
+// gaugeblock_parameters is how many parameters a kernel has, with the bytes of each.
+enum { MAX_PARAMETERS = 256 };
+size_t gaugeblock_image_bytes(const void *image);
+int gaugeblock_parameters(const void *image, const char *kernel, unsigned short sizes[MAX_PARAMETERS]);
 
 // gaugeblock_known copies what is known of memory. 0: nothing is, 1: it is assumed, 2: it is known.
 GAUGEBLOCK_API int gaugeblock_known(const void *from, size_t bytes, void *into);

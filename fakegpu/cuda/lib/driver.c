@@ -508,6 +508,7 @@ API cuGraphInstantiateWithFlags(void **exec, void *graph, unsigned long long fla
 API cuGraphLaunch(void *exec, void *stream) {
 	ON(stream, number, device)
 	WORDS(P(exec), device, number);
+	gaugeblock_replayed();
 	return gaugeblock_do(GAUGEBLOCK_GRAPH_LAUNCH, w);
 }
 

@@ -380,13 +380,16 @@ GAUGEBLOCK_API Error cudaThreadExchangeStreamCaptureMode(int *mode) {
 GAUGEBLOCK_API Error cudaStreamBeginCapture(void *stream, int mode) {
 	ON(stream, number, device)
 	WORDS(device, number, (uint64_t)mode);
-	return DO(CAPTURE_BEGIN);
+	int r = DO(CAPTURE_BEGIN);
+	gaugeblock_capturing(r == 0 ? 1 : 0);
+	return r;
 }
 
 GAUGEBLOCK_API Error cudaStreamEndCapture(void *stream, void **graph) {
 	ON(stream, number, device)
 	WORDS(device, number);
 	int r = DO(CAPTURE_END);
+	gaugeblock_capturing(-1);
 	*graph = r == 0 ? (void *)w[2] : NULL;
 	return r;
 }
@@ -527,6 +530,7 @@ GAUGEBLOCK_API Error cudaGraphRetainUserObject(void *graph, void *object, unsign
 GAUGEBLOCK_API Error cudaGraphLaunch(void *exec, void *stream) {
 	ON(stream, number, device)
 	WORDS(P(exec), device, number);
+	gaugeblock_replayed();
 	return DO(GRAPH_LAUNCH);
 }
 
@@ -569,7 +573,7 @@ GAUGEBLOCK_API Error cudaMemcpyAsync(void *dst, const void *src, size_t bytes, i
 	if (from_device) {
 		WORDS(device, number, P(dst), P(src), bytes);
 		int r = DO(COPY_OUT);
-		gaugeblock_answered(dst, bytes);
+		gaugeblock_downloaded(dst, src, bytes);
 		return r;
 	}
 	if (gaugeblock_host_find(dst, NULL) && gaugeblock_host_find(src, NULL)) {
