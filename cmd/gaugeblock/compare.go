@@ -51,6 +51,10 @@ func (c *comparingCommand) Validate() error {
 
 // Run makes the requests of all allocators, and prints what they hold.
 func (c *comparingCommand) Run(env *environment) (err error) {
+	page, err := openOutput(c.Report) // before minutes are spent
+	if err != nil {
+		return err
+	}
 	var candidates []compare.Candidate
 	for _, text := range append([]string{"pytorch"}, c.Allocators...) {
 		candidate, err := compare.ParseCandidate(text)
@@ -60,10 +64,6 @@ func (c *comparingCommand) Run(env *environment) (err error) {
 		candidates = append(candidates, candidate)
 	}
 	workload, err := c.workload(env)
-	if err != nil {
-		return err
-	}
-	page, err := openOutput(c.Report)
 	if err != nil {
 		return err
 	}

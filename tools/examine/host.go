@@ -54,6 +54,7 @@ type library struct {
 	directory string // of Build
 	path      string
 	functions Functions
+	python    string // the interpreter of a module in Python; "": a library is examined
 	watchdog
 	lastWords
 	marks
@@ -95,7 +96,7 @@ func (l *library) begin(gpu *fakegpu.GPU) error {
 	for {
 		m, extra, err := l.read()
 		if err != nil {
-			return fmt.Errorf("the process that loads %s: %w", l.path, err)
+			return fmt.Errorf("%s cannot be loaded: %s", quote.Text(l.path), l.with("the process has ended"))
 		}
 		if m.Type == saysEnded && !l.running {
 			continue // the process before
@@ -134,6 +135,9 @@ func (l *library) start() (err error) {
 		return err
 	}
 	l.process = exec.Command(filepath.Join(l.directory, hostName), append([]string{l.directory, l.path}, l.functions.roles()...)...)
+	if l.python != "" {
+		l.process = exec.Command(l.python, filepath.Join(l.directory, pythonName), l.directory, l.path)
+	}
 	l.process.ExtraFiles = []*os.File{ends[0], ends[2], ends[5]}
 	l.process.Stdout, l.process.Stderr = l.said, l.said
 	l.process.Env = append(os.Environ(), "LD_LIBRARY_PATH="+l.directory, l.environment())

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -25,6 +26,7 @@ type subject interface {
 	settle() // what streams are through with goes back to the driver
 
 	contract() string // as it says, after begin
+	lacking() []string
 	records() bool    // it can be told of uses
 	empties() bool    // its cache can be emptied
 	named() Functions // zero for a program
@@ -150,6 +152,24 @@ func (l *lastWords) open() (err error) {
 func (l *lastWords) listen() (err error) {
 	l.from, err = l.said.Seek(0, io.SeekEnd)
 	return err
+}
+
+// lacking are the lines of the fake GPU's libraries on what is not there, each once.
+func (l *lastWords) lacking() (lines []string) {
+	const most, begin = 1 << 20, "fake CUDA: "
+	if l.said == nil {
+		return nil
+	}
+	text, err := io.ReadAll(io.NewSectionReader(l.said, 0, most))
+	if err != nil {
+		return nil
+	}
+	for line := range strings.Lines(string(text)) {
+		if line = strings.TrimSpace(line); strings.HasPrefix(line, begin) && !slices.Contains(lines, line) {
+			lines = append(lines, line)
+		}
+	}
+	return lines
 }
 
 // with adds the last lines that were written for this program.
