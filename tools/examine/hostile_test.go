@@ -40,6 +40,24 @@ func TestHostileLibraries(t *testing.T) {
 	}
 }
 
+// TestHostilePrograms: a program that closes its output and stays, or leaves processes of another session,
+// has a verdict at once, and nothing stays behind.
+func TestHostilePrograms(t *testing.T) {
+	for does, script := range map[string]string{
+		"closes": "exec 1>&-; sleep 60", "leaves": "setsid sleep 60 & setsid sleep 60 & read line; echo nonsense; sleep 60",
+	} {
+		t.Setenv("HOSTILE", does)
+		began := time.Now()
+		_, err := Search{Command: []string{tool(t, "sh"), "-c", script}, Patience: 2 * time.Second}.Run()
+		if err == nil || time.Since(began) > 10*time.Second {
+			t.Errorf("%s: %v after %v", does, err, time.Since(began))
+		}
+		for _, pid := range running("HOSTILE=" + does) {
+			t.Errorf("%s: process %s is left", does, pid)
+		}
+	}
+}
+
 // running are the processes with a word in their environment, but for this one.
 func running(word string) (pids []string) {
 	environments, _ := filepath.Glob("/proc/[0-9]*/environ")
