@@ -77,13 +77,38 @@ func browserPages(t *testing.T) map[string]*Page {
 		Address: 1 << 40, Size: 1 << 20, RequestedSize: 1 << 20, State: spec.ActiveAllocated,
 		Context: snapshot.Frames{{Filename: "/a/very/long/path/" + string(bytes.Repeat([]byte("x"), 150)) + ".py", Line: 1, Name: string(bytes.Repeat([]byte("f"), 150))}},
 	}}}}}
+	hostile := build(t, hostileSnapshot())
 	return map[string]*Page{
+		"hostile":  {Source: hostileName, Reports: []*Data{hostile, hostile}, Compared: Compare(hostile, hostile), Notes: []string{hostileName}},
 		"snapshot": pageOf(data),
 		"host":     pageOf(build(t, open(t, "../testdata/pinned-2.15.pickle"))),
 		"devices":  {Source: "devices.pickle", Reports: []*Data{small, data, build(t, long)}, Shown: 1},
 		"two":      {Source: "a and b", Reports: []*Data{other, data}, Shown: 1, Compared: Compare(other, data)},
 		"ranks":    {Source: "ranks", Reports: []*Data{data, small, other}, Ranks: ranks.Ranks([]int{0, 1, 2}), Notes: []string{"rank3.pickle is left out"}},
 	}
+}
+
+// hostileName runs a script wherever a page takes it for markup.
+const hostileName = "</script><img src=x onerror=parent.stolen=1>\"'`\u2028\u2029<script>parent.stolen=1</script><svg onload=parent.stolen=1>${parent.stolen=1}"
+
+// hostileSnapshot is a snapshot whose every text is such a name.
+func hostileSnapshot() *snapshot.File {
+	context := &snapshot.Context{Frames: snapshot.Frames{{Filename: hostileName, Line: 1, Name: hostileName}}, CompileContext: hostileName, UserMetadata: hostileName}
+	entry := func(action spec.Action, at spec.Ptr, size uint64) snapshot.TraceEntry {
+		return snapshot.TraceEntry{TraceEntry: spec.TraceEntry{Action: action, Addr: at, Size: size}, TimeUS: 1000, Context: context}
+	}
+	const at, size = 1 << 40, 20 << 20
+	f := &snapshot.File{
+		Segments: []spec.Segment{{Address: at, TotalSize: size, PoolKind: spec.LargePool, Context: context.Frames, Blocks: []spec.Block{
+			{Address: at, Size: size / 2, RequestedSize: size / 2, State: spec.ActiveAllocated, Context: context.Frames}, {Address: at + size/2, Size: size / 2},
+		}}},
+		DeviceTraces:      [][]snapshot.TraceEntry{{entry(spec.ActionSegmentAlloc, at, size), entry(spec.ActionAlloc, at, size/2), entry(spec.ActionOOM, 0, 1<<40)}},
+		AllocatorSettings: &snapshot.AllocatorSettings{Conf: hostileName},
+	}
+	for _, stage := range []string{"START", "END"} {
+		f.ExternalAnnotations = append(f.ExternalAnnotations, spec.Annotation{TimeNS: 1_000_000, Fields: []spec.AnnotationField{{Key: "name", Value: hostileName}, {Key: "stage", Value: stage}}})
+	}
+	return f
 }
 
 var lookedAt = regexp.MustCompile(`(?s)LOOKED AT: (.*?)\.</body>`)

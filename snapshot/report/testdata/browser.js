@@ -91,7 +91,7 @@ const use = () => {
 frame.onload = () => setTimeout(() => {
   try {
     use();
-    setTimeout(() => { look("after use"); document.body.textContent = "LOOKED AT: " + (wrong.join("; ") || "nothing is wrong") + "."; }, 500);
+    setTimeout(() => { look("after use"); check(window.stolen === undefined, "a name of the file has run as a script"); document.body.textContent = "LOOKED AT: " + (wrong.join("; ") || "nothing is wrong") + "."; }, 500);
   } catch (error) { document.body.textContent = "LOOKED AT: " + error.stack + "."; }
 }, 500);
 document.body.append(frame);
