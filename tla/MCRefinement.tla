@@ -13,6 +13,10 @@ MallocsServe ==
     [][\A s \in Streams, n \in Sizes :
           Malloc(s, n) => Serves(MallocResult(Heap, s, n).returned, s, n)]_vars
 
+\* A malloc that fails may change nothing, and is no step then.
+FailuresAreReal ==
+    \A s \in Streams, n \in Sizes : MallocResult(Heap, s, n).returned = {} => Abstract!CannotServe(s, n)
+
 \* MallocsServe: a request is rounded down.
 RoundsDown(n) == Max(MinBlock, (n \div MinBlock) * MinBlock)
 
