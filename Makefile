@@ -43,7 +43,8 @@ bench:
 	$(GO) test ./tests/bench -run '^$$' -bench . -count $(COUNT) -benchtime $(TIME)
 
 # The same beside PyTorch's own allocator, in one process: a release that "gaugeblock torch get" has
-# fetched, or the directory of one. It needs a C and a C++ compiler. docs/benchmarks.md has results.
+# fetched, several with commas between them, or the directory of one. It needs a C and a C++
+# compiler. docs/benchmarks.md has results.
 RUNS ?= 9
 TORCH ?= newest
 .PHONY: bench-torch

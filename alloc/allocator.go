@@ -64,9 +64,8 @@ var _ Abilities = (*Allocator)(nil)
 type Options struct {
 	// Geometry has the sizes to work with. The zero value stands for upstream's.
 	Geometry spec.Geometry
-	// Rules are the decisions in which releases of PyTorch differ. The zero value stands for those
-	// of
-	// 2.11.
+	// Rules are the decisions in which releases of PyTorch differ. The zero value stands for
+	// those of 2.11.
 	Rules upstream.Rules
 	// Settings has the syntax of PYTORCH_ALLOC_CONF.
 	Settings string

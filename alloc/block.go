@@ -74,10 +74,10 @@ func (b *block) writeRare() *rareState {
 type streamUse struct {
 	stream spec.DeviceStream
 
-	// duringRouting: recordStream was called for the stream, at least once, while
-	// requests were routed to a private pool; see capture.go. (Upstream:
+	// duringCapture: recordStream was called for the stream, at least once, while there may
+	// have been a capture (mayCaptureLocked); see capture.go. (Upstream:
 	// block_to_cudagraph_stream_uses.)
-	duringRouting bool
+	duringCapture bool
 }
 
 // lessStream orders streams by handle, then by device.
@@ -98,7 +98,7 @@ func (b *block) isSplit() bool { return b.prev != nil || b.next != nil }
 // isExpandable reports whether the block's segment is expandable.
 func (b *block) isExpandable() bool { return b.segment.expandable != nil }
 
-// end is the first address behind the block.
+// end is the first address after the block.
 func (b *block) end() spec.Ptr { return b.ptr + spec.Ptr(b.size) }
 
 // order is what free blocks of one size and stream are ordered by, before their addresses: with

@@ -185,7 +185,7 @@ func (l *blockList) chunkOf(key blockKey) (*chunk, int) {
 	}
 	low := 0
 	for n := len(l.more.firsts); n > 0; {
-		half := (n + 1) / 2 // of the n from low on, of which the first ones may be counted
+		half := (n + 1) / 2 // the answer is low to low+n
 		low += half & (int(key.below(l.more.firsts[low+half-1])) - 1)
 		n -= half
 	}
@@ -271,7 +271,7 @@ func (c *chunk) remove(e entry) {
 func (c chunk) notBelow(key blockKey) int {
 	low := 0
 	for n := len(c); n > 0; {
-		half := (n + 1) / 2 // of the n entries from low on, of which the first ones may be counted
+		half := (n + 1) / 2 // the answer is low to low+n
 		low += half & (int(c[low+half-1].key.below(key)) - 1)
 		n -= half
 	}

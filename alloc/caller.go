@@ -15,14 +15,14 @@ type callerView struct {
 
 var _ Abilities = callerView{}
 
-// An operation is what the steps of the operation under way need of the call. It is set by who has
-// taken the device's mutex, and cleared when the mutex is released.
+// An operation is what a call gives to the steps of its operation: the context, the thread, the
+// stream. Whoever takes the device's mutex sets it, and it is cleared when the mutex is released.
 type operation struct {
 	context gatheredContext // nil: not gathered
 	thread  spec.Thread     // the calling thread
 	stream  spec.Stream     // the current stream of the calling thread on the device
 
-	word       string // which call it is, for its trace entries (MallocAt)
+	callName   string // in the metadata of its trace entries (MallocAt)
 	annotation string // the user metadata of its trace entry (AnnotateBlock)
 }
 

@@ -171,22 +171,23 @@ func (d *device) captureInfo(dev spec.Device, stream spec.Stream) (spec.CaptureI
 }
 
 // Deferred blocks. Work that is being captured does not run, so an event recorded in its
-// stream cannot be waited for. A block with stream uses that is freed while requests are
-// routed is deferred. The first malloc that finds no requests routed (or the step of EmptyCache
+// stream cannot be waited for. A block with stream uses that is freed while there may be a
+// capture (mayCaptureLocked) is deferred. The first malloc without one (or the step of EmptyCache
 // and EmptyPool that waits for events, and any checkpoint) drops the stream uses that are
-// marked duringRouting, as upstream, and records events for the others. A block without
-// others becomes free at once. Dropping assumes that each marked use was recorded in a
-// capture, which joins all of its streams before it ends. A routing need not be a capture,
-// and one mark stands for all uses of the block on a stream, those outside of a routing
-// included. Such a use is not waited for: a known hazard (deviations kept/use-not-captured and
-// kept/use-before-capture). EndAllocateToPool itself changes no deferred block.
+// marked duringCapture, as upstream, and records events for the others. A block without
+// others becomes free at once. With PoolEndCompletesDeferred, EndAllocateToPool does so for
+// the blocks of its pool; otherwise it changes no deferred block. Dropping assumes that each
+// marked use was recorded in a capture, which joins all of its streams before it ends. By the
+// rule CapturesByRouting there need not have been a capture, and by any rule one mark stands
+// for all uses of the block on a stream, those before the capture included. Such a use is not
+// waited for: a known hazard (deviations kept/use-not-captured and kept/use-before-capture).
 
 // deferredBlocks are ordered by stream handle, then by address.
 type deferredBlocks []deferredBlock
 
 type deferredBlock struct {
 	block   *block
-	markers []spec.GraphNode // free markers; none: no malloc completes the free during a routing
+	markers []spec.GraphNode // free markers; none: no malloc completes the free in a capture
 }
 
 // deferBlockLocked defers the free of a block.
@@ -205,7 +206,7 @@ func (d *device) insertEventsDeferredUntilNoCaptureLocked() error {
 	return d.resolveDeferredLocked(nil)
 }
 
-// resolveDeferredLocked does so for the deferred blocks of a pool, or for all if p is nil.
+// resolveDeferredLocked makes the deferred blocks of a pool, or all if p is nil, pending or free.
 func (d *device) resolveDeferredLocked(p *pool) error {
 	for at := 0; at < len(d.deferredBlocks); {
 		b := d.deferredBlocks[at].block
@@ -214,7 +215,7 @@ func (d *device) resolveDeferredLocked(p *pool) error {
 			continue
 		}
 		uses := slices.Clone(b.readRare().streamUses)
-		uses = slices.DeleteFunc(uses, func(u streamUse) bool { return u.duringRouting })
+		uses = slices.DeleteFunc(uses, func(u streamUse) bool { return u.duringCapture })
 		events, err := d.recordEventsLocked(uses)
 		if err != nil {
 			return err

@@ -41,7 +41,7 @@ type device struct {
 
 	cudaEvents     eventQueues        // outstanding events of the pending blocks
 	recordedEvents []spec.EventHandle // see recordEventsLocked
-	deferredBlocks deferredBlocks     // freed while requests were routed, without events yet
+	deferredBlocks deferredBlocks     // freed while there may have been a capture, without events yet
 
 	capturesUnderway  []poolRouting     // the routings of requests (upstream's name), in the order begun
 	capturesMarked    int               // captures that the program has marked as under way

@@ -1,6 +1,7 @@
 // Package alloc is a caching allocator of device memory. It behaves as the native CUDA
-// caching allocator of PyTorch 2.11 (c10/cuda/CUDACachingAllocator.cpp), over any
-// spec.Driver. docs/deviations.md lists where it does not, and why.
+// caching allocator of PyTorch (c10/cuda/CUDACachingAllocator.cpp) in the release whose rules
+// it is given (Options.Rules; the zero value is 2.11), over any spec.Driver.
+// docs/deviations.md lists where it does not, and why.
 //
 // # Structures
 //
@@ -8,7 +9,7 @@
 // range of addresses with pages mapped into it. It belongs to one block pool and one stream. Its
 // blocks are a doubly linked list in order of address and cover it. Each block as a whole is
 // allocated, free, or freed and still used by a stream (active_pending_free: pending if events were
-// recorded for it, deferred if that is left to a later operation); in an expandable segment it can
+// recorded for it, deferred if a later operation is to record them); in an expandable segment it can
 // also be unmapped.
 //
 //	Allocator ── device ──┬── defaultPool ──┬── smallBlocks ── free, unmapped blocks by stream
@@ -80,11 +81,11 @@
 // blocks, pools, event queues, trace buffers).
 //
 // The device's mutex is held while these functions of the program run: filters of pool
-// routing, trace trackers, the clock of the history (for trace entries), the functions of a
-// pool with memory of its own, visitors of Inspect. They must not call the allocator. No
-// mutex is held while free-memory callbacks, observers of failed requests and the recorder of
-// contexts run. With release_lock_on_cudamalloc the device's mutex is
-// released during Driver.Malloc and PoolMemory.Allocate, not during other driver calls. A
+// routing, trace trackers, the clock of the history (for trace entries), PoolMemory.Free,
+// visitors of Inspect, and, unless release_lock_on_cudamalloc is set, PoolMemory.Allocate. They
+// must not call the allocator. No mutex is held while free-memory callbacks, observers of failed
+// requests and the recorder of contexts run. With release_lock_on_cudamalloc the device's mutex
+// is released during Driver.Malloc and PoolMemory.Allocate, not during other driver calls. A
 // Locked function that releases the mutex says so.
 //
 // Read without a mutex, as atomics: device.allocatedBlocks (pointertable.go),

@@ -52,7 +52,7 @@ func (b *block) addStreamUse(u streamUse) {
 		at++
 	}
 	if at < len(uses) && uses[at].stream == u.stream {
-		uses[at].duringRouting = uses[at].duringRouting || u.duringRouting
+		uses[at].duringCapture = uses[at].duringCapture || u.duringCapture
 		return
 	}
 	rare.streamUses = slices.Insert(uses, at, u)

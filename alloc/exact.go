@@ -8,8 +8,8 @@ import (
 )
 
 // Memory at a given address (upstream: allocateWithAddress, pytorch/pytorch#178215). It comes out
-// of a free block: what lies before the address is allocated, then the memory, then the former is
-// freed again, each as by a malloc and a free of its own, with trace entries and counts.
+// of a free block: the part before the address is allocated first, then the request, then that first
+// part is freed, each as by a malloc and a free of its own, with trace entries and counts.
 
 // mallocWithAddress is what the trace entries of the three steps have as their metadata.
 const mallocWithAddress = "mallocWithAddress"
@@ -34,7 +34,7 @@ func (a *Allocator) MallocAt(r spec.Request, p spec.Ptr) error {
 	context := d.maybeGatherContext(spec.ContextState)
 	return d.withMutex(func(d *device) error {
 		d.operation = operation{
-			context: context, thread: r.Thread, stream: r.Stream, word: mallocWithAddress,
+			context: context, thread: r.Thread, stream: r.Stream, callName: mallocWithAddress,
 		}
 		return d.mallocAtLocked(op, p, &allocParams{stream: r.Stream, requestedSize: r.Bytes})
 	})

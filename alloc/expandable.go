@@ -54,7 +54,7 @@ type page struct {
 
 // reserveExpandableLocked reserves a range: for 9/8 of the device's memory, since pages that were
 // unmapped at low addresses can be mapped again at the end, or as expandable_segments_reserve says.
-// There is none if the request is larger.
+// With such a reserve that is smaller than the request there is none: nil without an error.
 func (d *device) reserveExpandableLocked(params *allocParams) (*expandableSegment, error) {
 	memory, ok := d.driver.(spec.VirtualMemory)
 	if !ok {
@@ -90,7 +90,7 @@ func (x *expandableSegment) reserve(op string) (err error) {
 // size is the length of the reserved range in bytes.
 func (x *expandableSegment) size() uint64 { return uint64(x.maxHandles) * x.pageSize }
 
-// span is a run of pages: the first, and the one behind the last.
+// span is a run of pages: the first, and the one after the last.
 type span struct{ first, end int }
 
 // covering is the run of pages that a range touches.

@@ -32,7 +32,7 @@ func (d *device) free(ptr spec.Ptr) error {
 	return nil
 }
 
-// freeForCaller is free with what the program says of the call.
+// freeForCaller is free for a caller, who may have a context recorded.
 func (d *device) freeForCaller(ptr spec.Ptr, c spec.Caller) error {
 	context := d.gatherContext(spec.ContextAll)
 	d.lock()
@@ -84,8 +84,9 @@ func (d *device) freeAtOnceLocked(b *block) {
 	d.completeFreeLocked(b)
 }
 
-// requestFreeLocked makes a block pending or deferred, and counts and traces it (upstream: the
-// beginning of free). The caller completes the free, or has something that will.
+// requestFreeLocked records that the program has freed a block: it counts and traces it (upstream:
+// the beginning of free). The caller must then complete the free, or make the block pending or
+// deferred.
 func (d *device) requestFreeLocked(b *block) {
 	d.markFreeRequestedLocked(b)
 	d.blockStats.changePending(b.segment.blockPool.kind, 1, int64(b.size))

@@ -34,14 +34,14 @@ type allocParams struct {
 	useExpandable bool // expandable segments are on, and the pool can have them
 }
 
-// malloc serves a request of at least one byte. It takes the mutex, once, also for all steps. The
-// usual malloc and the usual free take no other; with several devices the table of allocated blocks
-// is also written as atomics (pointertable.go). Only a new segment of driver memory can release the
-// mutex meanwhile (release_lock_on_cudamalloc, withoutMutexLocked).
+// malloc serves a request of at least one byte. It takes the mutex once and holds it through all
+// steps. The fast path of malloc, a block from the cache, and that of free take no other mutex; with
+// several devices the table of allocated blocks is also written as atomics (pointertable.go). The
+// fast path never releases the mutex. The slow path does, around the free-memory callbacks and, with
+// release_lock_on_cudamalloc, around the driver's malloc (withoutMutexLocked).
 //
-// The usual malloc calls nothing but functions of this package, and need not be prepared for a
-// panic. Everything else is in functions of its own, so that the usual malloc writes little to the
-// stack.
+// The fast path calls nothing but functions of this package, and need not be prepared for a panic.
+// Everything else is in functions of its own, so that the fast path writes little to the stack.
 func (d *device) malloc(r spec.Request) (spec.Ptr, error) {
 	if d.contextRecorder.Load() != nil {
 		return d.mallocWithContext(r)

@@ -92,7 +92,7 @@ func (d *device) newExpandableSegmentLocked(params *allocParams) (*block, error)
 
 // mapBlockLocked maps at least the first bytes of an unmapped block, in whole pages, and
 // merges it with its free neighbours. With an error it does so for the pages whose
-// mapping could not be undone (pages.go), if there are any. So it does if the driver panics.
+// mapping could not be undone (pages.go), if there are any. The same holds if the driver panics.
 func (d *device) mapBlockLocked(b *block, bytes uint64) error {
 	err := d.mapPagesLocked(b, bytes)
 	d.deliverLocked()
@@ -197,8 +197,8 @@ func (d *device) markUnmappedLocked(b *block, unmapped spec.Range) {
 }
 
 // releaseUnmappedSegmentsLocked releases the segments that are one unmapped block, of pool
-// p, or of all if p is nil. There are such if no page could be created when a segment was
-// made. Emptying the cache releases those of freeable pools only; the next request for
+// p, or of all if p is nil. Such a segment remains when no page could be created for a new
+// one. Emptying the cache releases those of freeable pools only; the next request for
 // another pool finds them.
 func (d *device) releaseUnmappedSegmentsLocked(p *pool) (failures error) {
 	for _, s := range slices.Clone(d.segments) {

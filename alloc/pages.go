@@ -36,7 +36,7 @@ func (x *expandableSegment) mapLocked(r spec.Range) error {
 	}
 	unreleased, refusal := releasePages(x.memory, handles, x.device.unreleasedPages.keep)
 	if _, failure := x.mapPages(s.first, unreleased); failure != nil {
-		refusal = fmt.Errorf("%w; %v", refusal, failure) // not out of memory, whatever the failure is
+		refusal = fmt.Errorf("%w; %v", refusal, failure) // with %v, so that it is not out of memory, whatever the failure is
 	}
 	return afterCleanup(err, refusal)
 }

@@ -63,7 +63,7 @@ func (l segmentList) at(base spec.Ptr) *segment {
 	return nil
 }
 
-// errRejected is that throw_on_cudamalloc_oom ends a request: see rejectLocked.
+// errRejected says that throw_on_cudamalloc_oom ends the request: see rejectLocked.
 var errRejected = errors.New("rejected")
 
 func compareBase(s *segment, base spec.Ptr) int { return cmp.Compare(s.base, base) }
@@ -121,7 +121,7 @@ func (d *device) checkSegmentLocked(r spec.Range, alignment uint64) error {
 func overlaps(s *segment) string { return fmt.Sprintf("the segment at %v is there", s.base) }
 
 // driverAlignment is what addresses of the driver's memory are multiples of, in bytes: CUDA
-// promises 256. A segment is divided into blocks, and must be aligned as they are.
+// promises 256, and gives 512 at least (spec.Driver). A segment is divided into blocks, and must be aligned as they are.
 func (d *device) driverAlignment() uint64 { return min(256, d.geometry.MinBlock) }
 
 // checkRange tests whether a range can be memory at all.

@@ -64,7 +64,7 @@ func (a *Allocator) SetDefaultReserve(class string, fraction float64) error {
 }
 
 // SetMemoryFraction limits the reserved memory to a fraction of the device's memory. A
-// fraction of 1 is no limit.
+// fraction of 1 is no limit, unless FullFractionLimits.
 func (a *Allocator) SetMemoryFraction(dev spec.Device, fraction float64) error {
 	const op = "set_memory_fraction"
 	if _, err := a.device(op, dev); err != nil {

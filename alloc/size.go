@@ -27,7 +27,7 @@ func roundSize(bytes uint64, cfg *spec.Config, g *spec.Geometry) uint64 {
 	if divisions > 1 && bytes > g.MinBlock*divisions {
 		return roundupPower2NextDivision(bytes, divisions)
 	}
-	return roundUpPowerOfTwo(bytes, g.MinBlock)
+	return alignUp(bytes, g.MinBlock)
 }
 
 // roundupPower2NextDivision rounds size up to the next of the steps into which the range
@@ -42,7 +42,7 @@ func roundupPower2NextDivision(size, divisions uint64) uint64 {
 	if step == 0 {
 		return floor << 1
 	}
-	return roundUpPowerOfTwo(size, step)
+	return alignUp(size, step)
 }
 
 // segmentSize is the size of a new segment for a block of that size.
@@ -56,8 +56,8 @@ func segmentSize(size uint64, cfg *spec.Config, g *spec.Geometry) uint64 {
 	return roundUp(size, g.RoundLarge)
 }
 
-// roundUpPowerOfTwo is roundUp for a step that is a power of two. It needs no division.
-func roundUpPowerOfTwo(n, step uint64) uint64 { return (n + step - 1) &^ (step - 1) }
+// alignUp is roundUp for a step that is a power of two. It needs no division.
+func alignUp(n, step uint64) uint64 { return (n + step - 1) &^ (step - 1) }
 
 // roundUp is the next multiple of step that is not below n.
 func roundUp(n, step uint64) uint64 { return (n + step - 1) / step * step }

@@ -137,7 +137,7 @@ func (s *sizeClasses) bestFitOfFew(blocks chunk, size uint64) *block {
 }
 
 // listFrom is the first list that has blocks from a class on, or nil. The class may be one above
-// the last of the octave.
+// the last of the octave: then the search begins in the next one.
 func (s *sizeClasses) listFrom(o, c uint) *blockList {
 	if s.used>>o&1 == 0 || s.byOctave[o].used>>c == 0 {
 		above := s.used & (^uint64(1) << o)

@@ -114,7 +114,7 @@ func (d *device) inspectStreamUsesLocked(v *spec.Visitor) {
 		for b := s.head; b != nil; b = b.next {
 			for _, u := range b.readRare().streamUses {
 				v.StreamUse(&spec.StreamUseView{
-					Block: b.ptr, Stream: u.stream, DuringRouting: u.duringRouting,
+					Block: b.ptr, Stream: u.stream, DuringCapture: u.duringCapture,
 				})
 			}
 		}

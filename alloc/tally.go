@@ -88,7 +88,7 @@ func (t *tally) stats() (a spec.StatArray) {
 // nothing here.
 type pendingTally struct {
 	current, atReset [2]int64 // by spec.PoolKind; atReset: when the accumulated values were reset
-	peaks            [2]int64 // of active, while anything was pending; otherwise those of allocation count
+	peaks            [2]int64 // of active, while anything was pending; those of allocation count too
 	peak             int64    // the same of all pools
 }
 
@@ -132,9 +132,8 @@ type blockStats struct {
 	pending, pendingBytes pendingTally
 }
 
-// allocate counts an allocated block, and how many more inactive split blocks, and bytes of them,
-// there are for it. If there are as many bytes as before, there are as many blocks, and splitBlocks
-// does not matter.
+// allocate counts an allocated block, and by how many blocks and bytes inactive_split changes with
+// it. If the bytes do not change, nor do the blocks, and splitBlocks does not matter.
 func (s *blockStats) allocate(kind spec.PoolKind, size, requested, splitBlocks, splitBytes int64) {
 	s.allocation.increase(kind, 1)
 	s.allocatedBytes.increase(kind, size)

@@ -151,9 +151,9 @@ func (d *device) addTraceLocked(e spec.HistoryEntry) {
 	e.UserMetadata = cmp.Or(d.operation.annotation, e.UserMetadata)
 	switch d.rules.ExactAddress {
 	case upstream.ExactAddressInUserMetadata:
-		e.UserMetadata = cmp.Or(d.operation.word, e.UserMetadata)
+		e.UserMetadata = cmp.Or(d.operation.callName, e.UserMetadata)
 	case upstream.ExactAddressInInternalMetadata:
-		e.InternalMetadata = d.operation.word
+		e.InternalMetadata = d.operation.callName
 	}
 	switch {
 	case t.options.Level < spec.ContextAlloc:

@@ -3,15 +3,15 @@ package conformance
 import (
 	"errors"
 
+	"gaugeblock/conformance/perform"
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
-	"gaugeblock/tools/replay"
 )
 
 // checkAnswer holds what came of an operation against what must: what a program may
 // do succeeds, what it may not is refused, by an error of the type that the
 // contract says. Running out of memory must be true.
-func (t *Trial) checkAnswer(op *trace.Op, out *replay.Performed) *Failure {
+func (t *Trial) checkAnswer(op *trace.Op, out *perform.Result) *Failure {
 	got := trace.ErrorName(out.Err)
 	want := op.Expect.Error
 	switch {

@@ -1,8 +1,8 @@
 // Package conformance searches for faults of an allocator: it makes up programs,
 // runs them through the allocator on the fake device, and looks after every
 // operation whether everything that must be true still is. It knows the contract
-// (spec), the device (fakegpu) and how operations are performed (tools/replay), and
-// no allocator: what is to be searched comes in as a replay.Factory.
+// (spec), the device (fakegpu) and how operations are performed (perform), and
+// no allocator: what is to be searched comes in as a perform.Factory.
 //
 // # How the pieces meet
 //

@@ -5,10 +5,10 @@ import (
 	"testing"
 
 	"gaugeblock/conformance"
+	"gaugeblock/conformance/perform"
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
 	"gaugeblock/tools/reference"
-	"gaugeblock/tools/replay"
 )
 
 // Each of these is the reference but for one thing that level exact compares.
@@ -75,7 +75,7 @@ func TestExactCompares(t *testing.T) {
 	}
 	for _, test := range []struct {
 		what    string
-		factory replay.Factory
+		factory perform.Factory
 	}{
 		{"the address", closing(func(a spec.Allocator) spec.Allocator { return elsewhere{shy{a}} })},
 		{"num_device_alloc", closing(func(a spec.Allocator) spec.Allocator { return fuller{a} })},
@@ -100,7 +100,7 @@ func TestExactCompares(t *testing.T) {
 
 // closing makes the reference with something around it, of which nothing is seen but
 // spec.Allocator and Close.
-func closing(around func(spec.Allocator) spec.Allocator) replay.Factory {
+func closing(around func(spec.Allocator) spec.Allocator) perform.Factory {
 	return func(driver spec.Driver, h *trace.Header) (spec.Allocator, error) {
 		a, err := reference.New(driver, h)
 		if err != nil {

@@ -1,9 +1,9 @@
 package conformance
 
 import (
+	"gaugeblock/conformance/perform"
 	"gaugeblock/spec/invariant"
 	"gaugeblock/spec/trace"
-	"gaugeblock/tools/replay"
 )
 
 // kind says how programs use a kind of operation. The entries stand with what belongs to
@@ -21,9 +21,9 @@ type kind struct {
 	// fills in what follows from the program's state.
 	allowed func(p *Program, op *trace.Op) bool
 	// did does to the program's state what an operation that succeeded does.
-	did func(p *Program, op *trace.Op, out *replay.Performed)
+	did func(p *Program, op *trace.Op, out *perform.Result)
 	// failed does so for one that failed though it was legal; nil: it changed nothing.
-	failed func(p *Program, op *trace.Op, out *replay.Performed)
+	failed func(p *Program, op *trace.Op, out *perform.Result)
 	// failsForGood: one that failed is not tried again at the program's end.
 	failsForGood bool
 	// misuse is how the operation can be wrong; nil: in no way that a trace can have.
@@ -38,15 +38,15 @@ type kind struct {
 	// ends tells the device that the life of memory is about to end; undo takes that back.
 	ends func(l *Lifetimes, op *trace.Op) (undo func())
 	// begins tells the device that memory has been allocated, or that its use was recorded.
-	begins func(l *Lifetimes, op *trace.Op, out *replay.Performed)
+	begins func(l *Lifetimes, op *trace.Op, out *perform.Result)
 	// checkSuccess looks at the answer of one that succeeded.
-	checkSuccess func(t *Trial, op *trace.Op, out *replay.Performed) *Failure
+	checkSuccess func(t *Trial, op *trace.Op, out *perform.Result) *Failure
 	// mayFail reports whether there is an explanation for the failure of a legal one,
 	// and what is wrong with it.
 	mayFail func(t *Trial, op *trace.Op, err error) (explained bool, f *Failure)
 	// after looks at what one that succeeded has changed, before the
 	// program's state changes.
-	after func(t *Trial, op *trace.Op, out *replay.Performed) *Failure
+	after func(t *Trial, op *trace.Op, out *perform.Result) *Failure
 	// checksAll: everything is looked at after one that succeeded.
 	checksAll bool
 	// history changes the outcome that the history gets.
@@ -125,7 +125,7 @@ func (p *Program) Prepare(op *trace.Op) bool {
 
 // Did changes the program's state by an operation that was performed. One that failed
 // changed nothing, except where its kind says so.
-func (p *Program) Did(op *trace.Op, out *replay.Performed) {
+func (p *Program) Did(op *trace.Op, out *perform.Result) {
 	for _, id := range out.Freed {
 		p.forget(id)
 	}
@@ -142,4 +142,4 @@ func (p *Program) Did(op *trace.Op, out *replay.Performed) {
 func always(*Program, *trace.Op) bool { return true }
 
 // nothing is what an operation does that changes nothing in the program.
-func nothing(*Program, *trace.Op, *replay.Performed) {}
+func nothing(*Program, *trace.Op, *perform.Result) {}

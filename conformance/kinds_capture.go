@@ -3,9 +3,9 @@ package conformance
 import (
 	"slices"
 
+	"gaugeblock/conformance/perform"
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
-	"gaugeblock/tools/replay"
 )
 
 // Captures of streams, and the graphs that come of them.
@@ -30,12 +30,12 @@ var captureKinds = map[trace.OpKind]kind{
 	trace.OpMarkBegin: {
 		notProposed: "captures are marked where they begin and end",
 		allowed:     func(p *Program, _ *trace.Op) bool { return p.header.Marks },
-		did:         func(p *Program, op *trace.Op, _ *replay.Performed) { p.marked = append(p.marked, op.Device) },
+		did:         func(p *Program, op *trace.Op, _ *perform.Result) { p.marked = append(p.marked, op.Device) },
 	},
 	trace.OpMarkEnd: {
 		notProposed: "captures are marked where they begin and end",
 		allowed:     func(p *Program, op *trace.Op) bool { return slices.Contains(p.marked, op.Device) },
-		did: func(p *Program, op *trace.Op, _ *replay.Performed) {
+		did: func(p *Program, op *trace.Op, _ *perform.Result) {
 			at := slices.Index(p.marked, op.Device)
 			p.marked = slices.Delete(p.marked, at, at+1)
 		},
@@ -46,7 +46,7 @@ var captureKinds = map[trace.OpKind]kind{
 	trace.OpGraphDestroy: {
 		propose: func(g *Generator) trace.Op { return trace.Op{Graph: g.anyGraph()} },
 		allowed: (*Program).mayDestroyGraph,
-		did: func(p *Program, op *trace.Op, _ *replay.Performed) {
+		did: func(p *Program, op *trace.Op, _ *perform.Result) {
 			p.graphs = slices.DeleteFunc(p.graphs, func(g *graphState) bool { return g.id == op.Graph })
 		},
 	},
@@ -67,7 +67,7 @@ func (p *Program) mayBeginCapture(op *trace.Op) bool {
 	return op.Stream != 0 && p.state(op).capture == nil && (alone || both)
 }
 
-func (p *Program) begunCapture(op *trace.Op, _ *replay.Performed) {
+func (p *Program) begunCapture(op *trace.Op, _ *perform.Result) {
 	k := p.newCapture(op)
 	p.captures = append(p.captures, k)
 	if !p.routed(op.Device) {
@@ -138,7 +138,7 @@ func (p *Program) mayEndCapture(op *trace.Op) bool {
 		!p.strict(k) && p.graph(op.Graph) == nil
 }
 
-func (p *Program) endedCapture(op *trace.Op, _ *replay.Performed) {
+func (p *Program) endedCapture(op *trace.Op, _ *perform.Result) {
 	k := p.state(op).capture
 	k.over = true
 	for _, m := range k.members {
@@ -181,7 +181,7 @@ func (p *Program) mayLaunchGraph(op *trace.Op) bool {
 		p.state(op).capture == nil && p.runs(op)
 }
 
-func (p *Program) launchedGraph(op *trace.Op, _ *replay.Performed) {
+func (p *Program) launchedGraph(op *trace.Op, _ *perform.Result) {
 	g, slot := p.graph(op.Graph), p.slot(op.Device, op.Stream)
 	g.latest = slot
 	for _, q := range g.pools {

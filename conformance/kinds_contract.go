@@ -1,9 +1,9 @@
 package conformance
 
 import (
+	"gaugeblock/conformance/perform"
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
-	"gaugeblock/tools/replay"
 )
 
 // What programs do in other contracts than PyTorch's (contract.go): a stream uses memory of
@@ -14,14 +14,14 @@ import (
 var contractKinds = map[trace.OpKind]kind{
 	trace.OpDestroyStream: {
 		propose: (*Generator).on, allowed: (*Program).mayDestroyStream,
-		did: func(p *Program, op *trace.Op, _ *replay.Performed) { p.renewStream(p.slot(op.Device, op.Stream)) },
+		did: func(p *Program, op *trace.Op, _ *perform.Result) { p.renewStream(p.slot(op.Device, op.Stream)) },
 	},
 	trace.OpEndThread: {
 		propose: func(g *Generator) trace.Op {
 			return trace.Op{Thread: spec.Thread(1 + g.Intn(max(g.program.header.Threads, 1)))}
 		},
 		allowed: (*Program).mayEndThread,
-		did: func(p *Program, op *trace.Op, _ *replay.Performed) {
+		did: func(p *Program, op *trace.Op, _ *perform.Result) {
 			for slot := range p.streams {
 				if p.ownThread(slot) == int(op.Thread) {
 					p.renewStream(slot)

@@ -3,9 +3,9 @@ package conformance
 import (
 	"errors"
 
+	"gaugeblock/conformance/perform"
 	"gaugeblock/fakegpu"
 	"gaugeblock/spec/trace"
-	"gaugeblock/tools/replay"
 )
 
 // What a device does by itself.
@@ -13,12 +13,12 @@ import (
 var deviceKinds = map[trace.OpKind]kind{
 	trace.OpBusy: {
 		propose: (*Generator).on, allowed: (*Program).mayHold,
-		did:   func(p *Program, op *trace.Op, _ *replay.Performed) { p.order.Submit(p.state(op).busy) },
+		did:   func(p *Program, op *trace.Op, _ *perform.Result) { p.order.Submit(p.state(op).busy) },
 		atEnd: ending{stageStreams, (*Program).drainNext},
 	},
 	trace.OpDrain: {
 		propose: (*Generator).on, allowed: (*Program).mayDrain,
-		did: func(p *Program, op *trace.Op, _ *replay.Performed) { p.drained(p.slot(op.Device, op.Stream)) },
+		did: func(p *Program, op *trace.Op, _ *perform.Result) { p.drained(p.slot(op.Device, op.Stream)) },
 		mayFail: func(t *Trial, _ *trace.Op, err error) (explained bool, f *Failure) {
 			return t.program.area.late && errors.Is(err, fakegpu.ErrEndlessWait), nil
 		},

@@ -4,9 +4,9 @@ import (
 	"errors"
 	"slices"
 
+	"gaugeblock/conformance/perform"
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
-	"gaugeblock/tools/replay"
 )
 
 // Memory: allocating and freeing it, the cache, its limits and its settings.
@@ -56,7 +56,7 @@ var memoryKinds = map[trace.OpKind]kind{
 	trace.OpConfigure: {
 		propose: func(g *Generator) trace.Op { return trace.Op{Settings: pick(g, g.area.Configures)} },
 		allowed: (*Program).mayConfigure,
-		did: func(p *Program, op *trace.Op, _ *replay.Performed) {
+		did: func(p *Program, op *trace.Op, _ *perform.Result) {
 			p.config, _ = p.rules.Settings.Apply(p.config, op.Settings, p.header.Geometry)
 		},
 	},
@@ -69,11 +69,11 @@ var memoryKinds = map[trace.OpKind]kind{
 	trace.OpEnable: {
 		propose: func(g *Generator) trace.Op { return trace.Op{Enabled: !g.program.enabled} },
 		allowed: always,
-		did:     func(p *Program, op *trace.Op, _ *replay.Performed) { p.enabled = op.Enabled },
+		did:     func(p *Program, op *trace.Op, _ *perform.Result) { p.enabled = op.Enabled },
 	},
 	trace.OpNeedMemoryCallback: {
 		propose: (*Generator).lend, allowed: (*Program).mayLend,
-		did: func(p *Program, op *trace.Op, _ *replay.Performed) {
+		did: func(p *Program, op *trace.Op, _ *perform.Result) {
 			for _, id := range op.Frees {
 				p.find(id).lent = true
 			}
@@ -112,7 +112,7 @@ func (p *Program) mayMalloc(op *trace.Op) bool {
 		p.poolFor(op).serves(p.state(op).capture != nil) && (p.exposes || !p.forgetsCapture(op))
 }
 
-func (p *Program) allocated(op *trace.Op, out *replay.Performed) {
+func (p *Program) allocated(op *trace.Op, out *perform.Result) {
 	p.ids = max(p.ids, int(op.ID)+1)
 	m := &memory{
 		id: op.ID, device: op.Device, slot: p.slot(op.Device, op.Stream), size: op.Size, ptr: out.Ptr,
@@ -140,14 +140,14 @@ func (p *Program) freeNext() (op trace.Op, more bool) {
 }
 
 // malloc tells the device what a malloc returned.
-func (l *Lifetimes) malloc(op *trace.Op, out *replay.Performed) {
+func (l *Lifetimes) malloc(op *trace.Op, out *perform.Result) {
 	if out.Ptr != 0 {
 		l.begin(op.Stream, op.Device, spec.Range{Ptr: out.Ptr, Bytes: op.Size}, l.program.poolFor(op))
 	}
 }
 
 // checkPointer looks at the pointer of a request.
-func (t *Trial) checkPointer(op *trace.Op, out *replay.Performed) *Failure {
+func (t *Trial) checkPointer(op *trace.Op, out *perform.Result) *Failure {
 	if (out.Ptr == 0) != (op.Size == 0) {
 		if f := t.fail("null pointer", "a request of %d bytes was given %v", op.Size, out.Ptr); f != nil {
 			return f
@@ -177,7 +177,7 @@ func (p *Program) mayFree(op *trace.Op) bool {
 	return m != nil && !(m.shared && len(p.opened) > 0) && (p.exposes || !p.forgotten(m)) && p.mayFreeByContract(op, m)
 }
 
-func (p *Program) freed(op *trace.Op, _ *replay.Performed) {
+func (p *Program) freed(op *trace.Op, _ *perform.Result) {
 	for _, u := range p.find(op.ID).uses {
 		if k := p.streams[u.slot].capture; k != nil && u.captured {
 			k.freed = true
@@ -196,7 +196,7 @@ func (l *Lifetimes) free(op *trace.Op) (undo func()) {
 }
 
 // freedLast remembers the pointer for a probe, which frees it again.
-func (t *Trial) freedLast(op *trace.Op, _ *replay.Performed) *Failure {
+func (t *Trial) freedLast(op *trace.Op, _ *perform.Result) *Failure {
 	if m := t.program.find(op.ID); m != nil {
 		t.freed = m.ptr
 	}
@@ -221,7 +221,7 @@ func (p *Program) mayRecordStream(op *trace.Op) bool {
 	return p.exposes || !slices.Contains(m.uses, use{slot, !captured})
 }
 
-func (p *Program) recorded(op *trace.Op, _ *replay.Performed) {
+func (p *Program) recorded(op *trace.Op, _ *perform.Result) {
 	m, slot := p.find(op.ID), p.slot(op.Device, op.Stream)
 	u := use{slot, p.streams[slot].capture != nil}
 	if slot == m.slot {

@@ -3,10 +3,10 @@ package conformance
 import (
 	"slices"
 
+	"gaugeblock/conformance/perform"
 	"gaugeblock/spec"
 	"gaugeblock/spec/invariant"
 	"gaugeblock/spec/trace"
-	"gaugeblock/tools/replay"
 )
 
 // Private pools and their checkpoints.
@@ -23,7 +23,7 @@ var (
 var poolKinds = map[trace.OpKind]kind{
 	trace.OpPoolCreate: {
 		propose: (*Generator).poolCreate, allowed: (*Program).mayCreatePool,
-		did:   func(p *Program, op *trace.Op, _ *replay.Performed) { p.created(op) },
+		did:   func(p *Program, op *trace.Op, _ *perform.Result) { p.created(op) },
 		atEnd: ending{stagePools, (*Program).releaseNext},
 		misuse: &misuse{
 			propose: func(g *Generator) trace.Op { return trace.Op{Device: g.device()} },
@@ -46,7 +46,7 @@ var poolKinds = map[trace.OpKind]kind{
 	},
 	trace.OpPoolEnd: {
 		propose: (*Generator).poolEnd, allowed: (*Program).mayEndPool,
-		did: func(p *Program, op *trace.Op, _ *replay.Performed) { p.pool(op.Device, op.Pool).begun = false },
+		did: func(p *Program, op *trace.Op, _ *perform.Result) { p.pool(op.Device, op.Pool).begun = false },
 		misuse: &misuse{
 			propose: (*Generator).somePool,
 			wrong: func(p *Program, op *trace.Op) bool {
@@ -178,7 +178,7 @@ func (p *Program) mayBeginPool(op *trace.Op) bool {
 	return op.By != trace.ByCapture || of != nil
 }
 
-func (p *Program) begun(op *trace.Op, _ *replay.Performed) {
+func (p *Program) begun(op *trace.Op, _ *perform.Result) {
 	q := p.created(op)
 	q.begun, q.by, q.thread, q.slot = true, op.By, op.Thread, p.slot(op.Device, op.Stream)
 	q.since = 0
@@ -238,7 +238,7 @@ func (p *Program) mayDeletePool(op *trace.Op) bool {
 	return p.mayReleasePool(op) && !p.anyRouted()
 }
 
-func (p *Program) released(op *trace.Op, _ *replay.Performed) {
+func (p *Program) released(op *trace.Op, _ *perform.Result) {
 	p.pool(op.Device, op.Pool).useCount--
 }
 
@@ -248,7 +248,7 @@ func (p *Program) mayCheckpoint(op *trace.Op) bool {
 	return q != nil && q.useCount > 0 && !q.overflow && !taken && !p.capturing(op.Device)
 }
 
-func (p *Program) saved(op *trace.Op, _ *replay.Performed) {
+func (p *Program) saved(op *trace.Op, _ *perform.Result) {
 	s := &savedState{pool: p.pool(op.Device, op.Pool)}
 	for _, m := range p.memory {
 		if m.pool == s.pool {
@@ -297,7 +297,7 @@ func (p *Program) mayRestore(op *trace.Op) bool {
 
 // restored: what is allocated in the pool and was not at the checkpoint is freed, and what
 // was allocated then is again, without the streams that were recorded for it.
-func (p *Program) restored(op *trace.Op, _ *replay.Performed) {
+func (p *Program) restored(op *trace.Op, _ *perform.Result) {
 	for _, id := range op.Freed {
 		p.forget(id)
 	}
@@ -323,7 +323,7 @@ func (t *Trial) restoreMayFail(op *trace.Op, err error) (explained bool, f *Fail
 }
 
 // restore tells the device what a restore freed and allocated.
-func (l *Lifetimes) restore(op *trace.Op, _ *replay.Performed) {
+func (l *Lifetimes) restore(op *trace.Op, _ *perform.Result) {
 	l.end(op.Freed)
 	saved := l.program.states[op.State]
 	for i := range saved.live {
@@ -338,7 +338,7 @@ func (l *Lifetimes) restore(op *trace.Op, _ *replay.Performed) {
 // checkDelta compares what an allocator says a restore changed with what was allocated
 // in the pool before, all of which it frees, and what was saved, all of which it
 // creates. The program has not performed the restore yet.
-func (t *Trial) checkDelta(op *trace.Op, out *replay.Performed) *Failure {
+func (t *Trial) checkDelta(op *trace.Op, out *perform.Result) *Failure {
 	saved := t.program.states[op.State]
 	var freed, created []spec.Ptr
 	for _, m := range t.program.memory {

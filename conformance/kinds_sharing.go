@@ -3,9 +3,9 @@ package conformance
 import (
 	"slices"
 
+	"gaugeblock/conformance/perform"
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
-	"gaugeblock/tools/replay"
 )
 
 // Memory that another device or another process reaches.
@@ -23,7 +23,7 @@ var sharingKinds = map[trace.OpKind]kind{
 	trace.OpPeerAccess: {
 		propose: func(g *Generator) trace.Op { return trace.Op{Device: g.device(), Peer: g.device()} },
 		allowed: func(_ *Program, op *trace.Op) bool { return op.Peer != op.Device },
-		did: func(p *Program, op *trace.Op, _ *replay.Performed) {
+		did: func(p *Program, op *trace.Op, _ *perform.Result) {
 			p.peers = append(p.peers, [2]spec.Device{op.Device, op.Peer})
 		},
 		misuse: &misuse{
@@ -43,7 +43,7 @@ var sharingKinds = map[trace.OpKind]kind{
 	trace.OpCloseShared: {
 		propose: (*Generator).closeShared,
 		allowed: func(p *Program, op *trace.Op) bool { return slices.Contains(p.opened, op.ID) },
-		did: func(p *Program, op *trace.Op, _ *replay.Performed) {
+		did: func(p *Program, op *trace.Op, _ *perform.Result) {
 			p.opened = slices.DeleteFunc(p.opened, func(id int64) bool { return id == op.ID })
 		},
 	},
@@ -63,7 +63,7 @@ func (p *Program) mayShare(op *trace.Op) bool {
 }
 
 // didShare: a handle can be opened as long as its memory is allocated.
-func (p *Program) didShare(op *trace.Op, _ *replay.Performed) {
+func (p *Program) didShare(op *trace.Op, _ *perform.Result) {
 	p.find(op.ID).shared = true
 	p.handles = append(p.handles, handle{op.Handle, op.ID})
 	p.handleIDs = max(p.handleIDs, op.Handle+1)
@@ -83,7 +83,7 @@ func (p *Program) mayOpenShared(op *trace.Op) bool {
 	return h != nil && p.find(h.of).device == op.Device && p.find(op.ID) == nil && !slices.Contains(p.opened, op.ID)
 }
 
-func (p *Program) didOpenShared(op *trace.Op, _ *replay.Performed) {
+func (p *Program) didOpenShared(op *trace.Op, _ *perform.Result) {
 	p.opened = append(p.opened, op.ID)
 	p.ids = max(p.ids, int(op.ID)+1)
 }

@@ -1,8 +1,8 @@
 package conformance
 
 import (
+	"gaugeblock/conformance/perform"
 	"gaugeblock/spec/trace"
-	"gaugeblock/tools/replay"
 )
 
 // Work on streams, and the order between streams.
@@ -27,7 +27,7 @@ var streamKinds = map[trace.OpKind]kind{
 	},
 	trace.OpSynchronize: {
 		propose: (*Generator).synchronize, allowed: (*Program).maySynchronize, callsDriver: true,
-		did: func(p *Program, op *trace.Op, _ *replay.Performed) {
+		did: func(p *Program, op *trace.Op, _ *perform.Result) {
 			p.order.See(p.state(op).work.Clock())
 			if p.area.late {
 				p.drained(p.slot(op.Device, op.Stream))
@@ -102,7 +102,7 @@ func (p *Program) mayTouch(op *trace.Op) bool {
 }
 
 // worked: outside of captures, work touches the pools that its memory is of.
-func (p *Program) worked(op *trace.Op, _ *replay.Performed) {
+func (p *Program) worked(op *trace.Op, _ *perform.Result) {
 	slot := p.slot(op.Device, op.Stream)
 	if k := p.streams[slot].capture; k != nil {
 		p.captured(k, slot, op)
@@ -207,7 +207,7 @@ func (p *Program) mayFollow(op *trace.Op, capture *captureState) bool {
 	return s.capture == capture
 }
 
-func (p *Program) waited(op *trace.Op, _ *replay.Performed) {
+func (p *Program) waited(op *trace.Op, _ *perform.Result) {
 	slot, on := p.slot(op.Device, op.Stream), p.slot(op.Device, op.On)
 	s, other := &p.streams[slot], &p.streams[on]
 	k := other.capture
@@ -230,7 +230,7 @@ func (g *Generator) onEvent() trace.Op {
 	return op
 }
 
-func (p *Program) recordedEvent(op *trace.Op, _ *replay.Performed) {
+func (p *Program) recordedEvent(op *trace.Op, _ *perform.Result) {
 	id, slot := op.Event, p.slot(op.Device, op.Stream)
 	e := p.event(id)
 	if e == nil {
@@ -259,7 +259,7 @@ func (p *Program) mayWaitEvent(op *trace.Op) bool {
 	return p.state(op).capture == nil && p.mayHoldUp(p.slot(op.Device, op.Stream), p.holding(e.clock))
 }
 
-func (p *Program) waitedEvent(op *trace.Op, _ *replay.Performed) {
+func (p *Program) waitedEvent(op *trace.Op, _ *perform.Result) {
 	slot, e := p.slot(op.Device, op.Stream), p.event(op.Event)
 	if e.capture == nil {
 		p.order.Wait(p.streams[slot].busy, e.clock)

@@ -4,9 +4,9 @@ import (
 	"slices"
 	"testing"
 
+	"gaugeblock/conformance/perform"
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
-	"gaugeblock/tools/replay"
 )
 
 // The kit: everything in this package, put at the service of one allocator.
@@ -25,7 +25,7 @@ import (
 
 // Run examines an allocator and fails the test if it does not reach the level. The
 // report goes to the test's log.
-func Run(t testing.TB, factory replay.Factory, level Level, options ...Option) *Report {
+func Run(t testing.TB, factory perform.Factory, level Level, options ...Option) *Report {
 	t.Helper()
 	report, err := Examine(factory, level, options...)
 	if err != nil {
@@ -40,7 +40,7 @@ func Run(t testing.TB, factory replay.Factory, level Level, options ...Option) *
 
 // Examine does so outside of a test. The error is about the examination: the allocator
 // cannot be made, or a trace cannot be written.
-func Examine(factory replay.Factory, level Level, options ...Option) (*Report, error) {
+func Examine(factory perform.Factory, level Level, options ...Option) (*Report, error) {
 	k := &kit{factory: factory, level: level, operations: 60_000, seed: 1}
 	for _, option := range options {
 		option(k)
@@ -68,9 +68,9 @@ func Examine(factory replay.Factory, level Level, options ...Option) (*Report, e
 
 // kit is one examination.
 type kit struct {
-	factory    replay.Factory
+	factory    perform.Factory
 	level      Level
-	against    replay.Factory
+	against    perform.Factory
 	operations int
 	seed       uint64
 	settings   []string

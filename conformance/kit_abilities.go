@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"slices"
 
+	"gaugeblock/conformance/perform"
 	"gaugeblock/spec"
 	"gaugeblock/spec/invariant"
 	"gaugeblock/spec/trace"
-	"gaugeblock/tools/replay"
 )
 
 // What an allocator can do is found out by asking it: by its interfaces, and for the
@@ -25,18 +25,18 @@ var essential = map[string]trace.OpKind{
 func (k *kit) discover() error {
 	h := Find("core").header(0, "")
 	h.Waits = k.hardware
-	player, err := replay.NewPlayer(&h, k.factory)
+	player, err := perform.New(&h, k.factory)
 	if err != nil {
 		return fmt.Errorf("the allocator cannot be made: %w", err)
 	}
 	a := player.Allocator()
-	for _, ability := range replay.Abilities() {
+	for _, ability := range perform.Abilities() {
 		if !ability.Has(a) {
 			k.report.Lacks = append(k.report.Lacks, ability.Name)
 		}
 	}
 	for _, kind := range trace.OpKinds() {
-		if ability := replay.AbilityFor(kind); ability != nil && !ability.Has(a) {
+		if ability := perform.AbilityFor(kind); ability != nil && !ability.Has(a) {
 			k.without = append(k.without, kind)
 		}
 	}
@@ -66,7 +66,7 @@ func (k *kit) discover() error {
 
 // tryMethods calls the methods that every allocator has. One whose process ends here does so
 // again in a program, which will report it.
-func (k *kit) tryMethods(player *replay.Player) {
+func (k *kit) tryMethods(player *perform.Player) {
 	defer func() {
 		reason := recover()
 		if _, is := reason.(*Gone); !is && reason != nil {
@@ -131,7 +131,7 @@ func (k *kit) fit(area *Area) error {
 	var err error
 	fitted.Settings = slices.DeleteFunc(slices.Clone(fitted.Settings), func(settings string) bool {
 		h := fitted.header(0, settings)
-		_, failed := replay.NewPlayer(&h, k.factory)
+		_, failed := perform.New(&h, k.factory)
 		if failed != nil && !errors.Is(failed, spec.ErrNotSupported) && err == nil {
 			err = fmt.Errorf("the allocator cannot be made with the settings %q: %w", settings, failed)
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"gaugeblock/conformance"
+	"gaugeblock/conformance/perform"
 	_ "gaugeblock/internal/gcpercent"
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
@@ -19,7 +20,7 @@ import (
 )
 
 // examined are the allocators that the kit is tried on here; tests/arena has two more.
-var examined = map[string]replay.Factory{
+var examined = map[string]perform.Factory{
 	"reference": reference.New,
 	"bump":      newBump,
 	"bestfit":   newBestFit,
@@ -181,7 +182,7 @@ func (o odd) RecordStream(p spec.Ptr, dev spec.Device, s spec.Stream) error {
 
 // changed makes an allocator by changing another one, of which nothing but
 // spec.Allocator is seen.
-func changed[T spec.Allocator](make replay.Factory, change func(spec.Allocator) T) replay.Factory {
+func changed[T spec.Allocator](make perform.Factory, change func(spec.Allocator) T) perform.Factory {
 	return func(driver spec.Driver, h *trace.Header) (spec.Allocator, error) {
 		a, err := make(driver, h)
 		return change(struct{ spec.Allocator }{a}), err
@@ -192,7 +193,7 @@ func TestRulesBite(t *testing.T) {
 	unusedCache := []string{"ReuseNeedsNoDriver", "SplitsAndCoalesces", "WasteIsBounded"}
 	for _, test := range []struct {
 		name    string
-		factory replay.Factory
+		factory perform.Factory
 		options []conformance.Option
 		broken  []string
 	}{
@@ -225,7 +226,7 @@ func TestRulesBite(t *testing.T) {
 func TestNoExamination(t *testing.T) {
 	for _, test := range []struct {
 		name    string
-		factory replay.Factory
+		factory perform.Factory
 		level   conformance.Level
 		want    string
 	}{

@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 
+	"gaugeblock/conformance/perform"
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
-	"gaugeblock/tools/replay"
 )
 
 // Labels say what a program has led an allocator to do. They are seen from outside:
@@ -56,7 +56,7 @@ func (c Coverage) String() string {
 // observed is an operation with what was seen before and after it.
 type observed struct {
 	op       *trace.Op
-	out      *replay.Performed
+	out      *perform.Result
 	before   *visibleState // of the operation's device
 	now      *visibleState
 	captured bool // the operation's stream was, before it
@@ -144,7 +144,7 @@ func (o *observed) mapped() (before, now uint64) {
 }
 
 // cover counts what the operation met.
-func (t *Trial) cover(op *trace.Op, out *replay.Performed, captured bool) {
+func (t *Trial) cover(op *trace.Op, out *perform.Result, captured bool) {
 	if out.Skipped {
 		return
 	}

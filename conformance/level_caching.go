@@ -4,9 +4,9 @@ import (
 	"cmp"
 	"slices"
 
+	"gaugeblock/conformance/perform"
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
-	"gaugeblock/tools/replay"
 )
 
 // Caching: memory that was freed is used again, without the driver, and the
@@ -92,7 +92,7 @@ func newCacheWatch(m *meter) *cacheWatch {
 
 // checkCaching looks at what an operation asked of the driver. The program has not
 // taken note of the operation yet.
-func (t *Trial) checkCaching(op *trace.Op, out *replay.Performed) *Failure {
+func (t *Trial) checkCaching(op *trace.Op, out *perform.Result) *Failure {
 	w := t.cache
 	if w == nil {
 		return nil

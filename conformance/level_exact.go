@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 
+	"gaugeblock/conformance/perform"
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
-	"gaugeblock/tools/replay"
 )
 
 // Exact: the allocator decides as another one does. The two get equal devices and the
@@ -24,7 +24,7 @@ const departure = "departs from the reference"
 
 // checkLockstep lets the other allocator do the operation as well. After the first
 // difference the two are in different states, and nothing more can be compared.
-func (t *Trial) checkLockstep(op *trace.Op, out *replay.Performed) *Failure {
+func (t *Trial) checkLockstep(op *trace.Op, out *perform.Result) *Failure {
 	if t.lockstep == nil {
 		return nil
 	}
@@ -44,7 +44,7 @@ func (t *Trial) checkLockstep(op *trace.Op, out *replay.Performed) *Failure {
 }
 
 // compareAnswers names what is different, "" if nothing is.
-func (t *Trial) compareAnswers(ours, theirs *replay.Performed) (what, our, their string) {
+func (t *Trial) compareAnswers(ours, theirs *perform.Result) (what, our, their string) {
 	if a, b := trace.ErrorName(ours.Err), trace.ErrorName(theirs.Err); a != b {
 		return "the outcome", errorInWords(ours.Err), errorInWords(theirs.Err)
 	}
@@ -62,7 +62,7 @@ func (t *Trial) compareAnswers(ours, theirs *replay.Performed) (what, our, their
 	return "", "", ""
 }
 
-func observable(p *replay.Player) bool {
+func observable(p *perform.Player) bool {
 	_, able := p.Allocator().(spec.Observable)
 	return able
 }
@@ -113,7 +113,7 @@ func (t *Trial) compareMemory() (what, our, their string) {
 	})
 	switch {
 	case i >= 0:
-		return fmt.Sprintf("the segment at %v", ours[i].Address), strings.Join(replay.LayoutInLines(ours[i:i+1]), "; "), "no such one"
+		return fmt.Sprintf("the segment at %v", ours[i].Address), strings.Join(trace.LayoutInLines(ours[i:i+1]), "; "), "no such one"
 	case len(ours) != len(theirs):
 		return "the segments", fmt.Sprint(len(ours)), fmt.Sprint(len(theirs))
 	}

@@ -4,10 +4,10 @@ import (
 	"errors"
 	"slices"
 
+	"gaugeblock/conformance/perform"
 	"gaugeblock/fakegpu"
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
-	"gaugeblock/tools/replay"
 )
 
 // meter hears what is asked of the memory of a fake device.
@@ -56,7 +56,7 @@ func (m *meter) lose(p spec.Ptr) {
 }
 
 // listening makes a factory whose allocators' calls are heard, from the first one on.
-func (m *meter) listening(factory replay.Factory) replay.Factory {
+func (m *meter) listening(factory perform.Factory) perform.Factory {
 	return func(driver spec.Driver, h *trace.Header) (spec.Allocator, error) {
 		if gpu, tells := driver.(interface {
 			OnMemoryCall(func(fakegpu.MemoryCall))

@@ -1,10 +1,10 @@
 package conformance
 
 import (
+	"gaugeblock/conformance/perform"
 	"gaugeblock/fakegpu"
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
-	"gaugeblock/tools/replay"
 )
 
 // The device has to be told when memory begins to be somebody's and when it ends:
@@ -31,7 +31,7 @@ func (l *Lifetimes) Before(op *trace.Op) (undo func()) {
 
 // After tells the device what an operation has allocated, and what callbacks freed. The
 // program has not been told of the operation yet (Did).
-func (l *Lifetimes) After(op *trace.Op, out *replay.Performed) {
+func (l *Lifetimes) After(op *trace.Op, out *perform.Result) {
 	l.end(out.Freed)
 	if begins := l.program.kind(op.Kind).begins; begins != nil && out.Err == nil && !out.Skipped {
 		begins(l, op, out)
@@ -53,7 +53,7 @@ func (l *Lifetimes) begin(stream int, dev spec.Device, r spec.Range, pool *poolS
 }
 
 // recordStream tells the device that the allocator knows of a use.
-func (l *Lifetimes) recordStream(op *trace.Op, _ *replay.Performed) {
+func (l *Lifetimes) recordStream(op *trace.Op, _ *perform.Result) {
 	if m := l.program.find(op.ID); m != nil {
 		l.gpu.RecordUse(m.ptr, op.Device, l.program.header.Streams[op.Stream])
 	}

@@ -1,9 +1,9 @@
 package conformance
 
 import (
+	"gaugeblock/conformance/perform"
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
-	"gaugeblock/tools/replay"
 )
 
 // Option changes what Run and Examine do. What an allocator lacks needs no option as
@@ -14,7 +14,7 @@ type Option func(*kit)
 
 // Against is the allocator that Exact compares with, as a rule the reference
 // (reference.New in gaugeblock/tools/reference).
-func Against(reference replay.Factory) Option {
+func Against(reference perform.Factory) Option {
 	return func(k *kit) { k.against = reference }
 }
 

@@ -1,8 +1,8 @@
 package conformance
 
 import (
+	"gaugeblock/conformance/perform"
 	"gaugeblock/spec/trace"
-	"gaugeblock/tools/replay"
 )
 
 // A Source makes up a program for whoever performs it in another way than Run does.
@@ -30,7 +30,7 @@ func (s *Source) Next() trace.Op { return s.generator.Next() }
 func (s *Source) Make(op *trace.Op) { s.generator.make(op) }
 
 // Did records what came of it.
-func (s *Source) Did(op *trace.Op, out *replay.Performed) { s.generator.program.Did(op, out) }
+func (s *Source) Did(op *trace.Op, out *perform.Result) { s.generator.program.Did(op, out) }
 
 // NewProgram is a program of the area, with the header, that has done nothing yet.
 func (a *Area) NewProgram(h trace.Header) *Program { return newProgram(a, h) }

@@ -7,11 +7,11 @@ import (
 	"runtime"
 	"strings"
 
+	"gaugeblock/conformance/perform"
 	"gaugeblock/fakegpu"
 	"gaugeblock/spec"
 	"gaugeblock/spec/invariant"
 	"gaugeblock/spec/trace"
-	"gaugeblock/tools/replay"
 )
 
 // A Trial is one program run through one allocator. After every operation it looks
@@ -26,7 +26,7 @@ import (
 type Trial struct {
 	header    trace.Header
 	options   Options
-	player    *replay.Player
+	player    *perform.Player
 	program   *Program
 	lifetimes *Lifetimes
 	history   *invariant.History
@@ -47,21 +47,21 @@ type Trial struct {
 	faulted bool // a driver call was made to fail: operations may fail for it
 	lost    bool // and every later call fails as well: only the structures can be sound
 
-	meter    *meter         // what the driver is asked for
-	refusals int            // calls for memory that it had refused before the present operation
-	cache    *cacheWatch    // what should be reused, if the program is about that
-	lockstep *replay.Player // the other allocator does the same, if they are compared
+	meter    *meter          // what the driver is asked for
+	refusals int             // calls for memory that it had refused before the present operation
+	cache    *cacheWatch     // what should be reused, if the program is about that
+	lockstep *perform.Player // the other allocator does the same, if they are compared
 }
 
 // Options says what is tried, and how thoroughly.
 type Options struct {
 	// New makes the allocator.
-	New replay.Factory
+	New perform.Factory
 	// The number of operations after which everything is looked at; 0 means at the end only.
 	Every int
 
 	// Around, if given, is put around the fake device.
-	Around replay.Around
+	Around perform.Around
 
 	// Align is what addresses have to be multiples of, in bytes; 0 means the
 	// geometry's MinBlock.
@@ -71,7 +71,7 @@ type Options struct {
 	Overlook func(class string) bool
 	// Against, if given, makes an allocator that has to do the same things, decision
 	// by decision.
-	Against replay.Factory
+	Against perform.Factory
 
 	// probing: after every operation calls are tried that have to be refused.
 	probing bool
@@ -106,7 +106,7 @@ func (f *Failure) Error() string {
 // newTrial sets up the program, the allocator and the device.
 func newTrial(area *Area, h trace.Header, o Options) (*Trial, error) {
 	m := &meter{}
-	player, err := replay.NewPlayerAround(&h, m.listening(o.New), o.Around)
+	player, err := perform.NewOn(&h, m.listening(o.New), nil, o.Around)
 	if err != nil {
 		return nil, err
 	}
@@ -124,7 +124,7 @@ func newTrial(area *Area, h trace.Header, o Options) (*Trial, error) {
 		t.limit = append(t.limit, h.TotalMemory)
 	}
 	if o.Against != nil {
-		if t.lockstep, err = replay.NewPlayer(&h, o.Against); err != nil {
+		if t.lockstep, err = perform.New(&h, o.Against); err != nil {
 			return nil, err
 		}
 	}
@@ -180,7 +180,7 @@ func (t *Trial) step(op trace.Op) (f *Failure) {
 }
 
 // perform does it, and remembers what came of it.
-func (t *Trial) perform(op *trace.Op) replay.Performed {
+func (t *Trial) perform(op *trace.Op) perform.Result {
 	t.refusals = t.meter.refused
 	undo := func() {}
 	if t.watches() {
@@ -259,7 +259,7 @@ func panickedIn() string {
 }
 
 // apply applies the operation to the history.
-func (t *Trial) apply(op *trace.Op, out *replay.Performed) *Failure {
+func (t *Trial) apply(op *trace.Op, out *perform.Result) *Failure {
 	if out.Skipped || op.Expect.Error != "" {
 		return nil
 	}
@@ -300,7 +300,7 @@ func (t *Trial) checkUntouched(before *spec.Snapshot, what string) *Failure {
 }
 
 // checkState looks at what is true at any time.
-func (t *Trial) checkState(op *trace.Op, out *replay.Performed) *Failure {
+func (t *Trial) checkState(op *trace.Op, out *perform.Result) *Failure {
 	if in, able := t.player.Allocator().(spec.Inspector); able {
 		for dev := range t.now {
 			violations, err := t.checker.Check(spec.Device(dev), in, &t.now[dev].stats)

@@ -61,13 +61,14 @@ const (
 	sayAddStream = numCalls + iota
 	sayBusy
 	sayDrain
+	sayAddHostArea
 )
 
 // callNames are the names of the methods in spec, in the order of the constants.
 var callNames = append(spec.DriverCalls(),
 	"CreateStream", "DestroyStream", "Launch", "Fill", "Copy", "ReadBack", "WaitEvent",
 	"BeginCapture", "EndCapture", "Instantiate", "LaunchGraph", "DestroyGraph", "DestroyGraphExec",
-	"AddStream", "Busy", "Drain",
+	"AddStream", "Busy", "Drain", "AddHostArea",
 )
 
 func (c call) String() string { return callNames[c] }

@@ -57,8 +57,11 @@ func digest(all []stretch) uint64 {
 
 // digestOf is a number for what the parts hold.
 func digestOf(parts []part) uint64 {
-	if inHost(parts) {
+	switch {
+	case inHost(parts):
 		return digestHost(parts)
+	case someInHost(parts):
+		return digestHost([]part{{backing: &backing{host: read(parts, bytesIn(parts))}, to: bytesIn(parts)}})
 	}
 	return digest(gather(parts))
 }
@@ -165,8 +168,12 @@ func gather(parts []part) []stretch {
 // copyParts makes the targets hold what the sources hold. All is read before
 // anything is written, so that they may overlap.
 func copyParts(targets, sources []part) {
-	if inHost(sources) {
+	switch {
+	case inHost(sources) && inHost(targets):
 		copyHost(targets, sources)
+		return
+	case someInHost(sources) || someInHost(targets):
+		writeBytes(targets, read(sources, bytesIn(sources)))
 		return
 	}
 	all := gather(sources)
@@ -187,6 +194,13 @@ func copyParts(targets, sources []part) {
 func read(parts []part, bytes uint64) []byte {
 	if inHost(parts) {
 		return append([]byte(nil), readHost(parts)...)
+	}
+	if someInHost(parts) {
+		var all []byte
+		for i := range parts {
+			all = append(all, read(parts[i:i+1], bytesIn(parts[i:i+1]))...)
+		}
+		return all
 	}
 	data := make([]byte, bytes)
 	for _, s := range gather(parts) {

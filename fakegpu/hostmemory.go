@@ -2,6 +2,7 @@ package fakegpu
 
 import (
 	"encoding/binary"
+	"slices"
 
 	"gaugeblock/spec"
 )
@@ -92,6 +93,15 @@ func digestHost(parts []part) (sum uint64) {
 	return sum
 }
 
-// inHost reports whether the parts are memory that the host can reach. All memory of a machine
-// is, or none.
-func inHost(parts []part) bool { return len(parts) > 0 && parts[0].backing.host != nil }
+// inHost reports whether all of the parts are memory that the host can reach.
+func inHost(parts []part) bool {
+	return len(parts) > 0 && !slices.ContainsFunc(parts, func(p part) bool { return p.backing.host == nil })
+}
+
+// bytesIn is how many bytes the parts have.
+func bytesIn(parts []part) (bytes uint64) {
+	for _, p := range parts {
+		bytes += p.to - p.from
+	}
+	return bytes
+}

@@ -1,6 +1,11 @@
 package fakegpu
 
-import "gaugeblock/spec"
+import (
+	"slices"
+
+	"gaugeblock/spec"
+	"gaugeblock/spec/happensbefore"
+)
 
 // Work with the host in it: copies from and to memory of the host, and functions of the
 // host that a stream calls in its order. Tests have no use for it; programs that were
@@ -42,8 +47,10 @@ func (g *GPU) giveHostWork(c call, dev spec.Device, handle spec.Stream, r spec.R
 	return g.give(c, s, w)
 }
 
-// HostFunction calls a function of the host in the stream's order (cudaLaunchHostFunc).
-// The function must not call the GPU.
+// HostFunction calls a function of the host in the stream's order (cudaLaunchHostFunc). The host may
+// see what the function does without a call of the driver. So no schedule puts it off, and when it
+// has been called, what was before it in its stream comes before whatever the host does next. The
+// function must not call the GPU.
 func (g *GPU) HostFunction(dev spec.Device, handle spec.Stream, f func()) error {
 	g.machine.mu.Lock()
 	defer g.machine.mu.Unlock()
@@ -54,7 +61,27 @@ func (g *GPU) HostFunction(dev spec.Device, handle spec.Stream, f func()) error 
 	if err != nil {
 		return err
 	}
-	return g.give(callLaunch, s, work{kind: workHost, device: dev, receive: func([]byte) { f() }})
+	err = g.give(callLaunch, s, work{
+		kind: workHost, device: dev, receive: func([]byte) { f() }, before: &happensbefore.Clock{},
+	})
+	g.callFunctions()
+	return err
+}
+
+// callFunctions does what comes before the functions of the host that nothing but the schedule holds,
+// and calls them.
+func (g *GPU) callFunctions() {
+	if g.schedule == nil || g.machine.queued.functions == 0 {
+		return
+	}
+	for _, s := range slices.Clone(g.inOrder) {
+		for i := len(s.queue) - 1; i >= 0; i-- {
+			if w := s.queue[i].work; w != nil && w.kind == workHost {
+				g.force(mark{s, s.done + uint64(i) + 1})
+				break
+			}
+		}
+	}
 }
 
 // LaunchOnHost is Launch of a kernel that a function of the host computes, when it is the kernel's
@@ -68,7 +95,7 @@ func (g *GPU) LaunchOnHost(l spec.Launch, compute func()) error {
 }
 
 // runHostWork does such work. What it reads and writes has been resolved.
-func runHostWork(w *work, sources, targets []part) {
+func (g *GPU) runHostWork(w *work, sources, targets []part) {
 	switch w.kind {
 	case workCopyIn:
 		if len(targets) > 0 {
@@ -82,6 +109,9 @@ func runHostWork(w *work, sources, targets []part) {
 		}
 	case workHost:
 		w.receive(nil)
+		if g.detector != nil {
+			g.detector.order.See(*w.before)
+		}
 	}
 }
 

@@ -32,11 +32,19 @@ func (g *GPU) StreamID(dev spec.Device, handle spec.Stream) (id uint64, found bo
 func (g *GPU) MemoryAround(p spec.Ptr) (r spec.Range, dev spec.Device, found bool) {
 	g.machine.mu.Lock()
 	defer g.machine.mu.Unlock()
-	a := g.space.around(p)
+	a := g.space.areaMap.around(p)
 	if a == nil {
 		return spec.Range{}, 0, false
 	}
 	return a.Range, a.device, true
+}
+
+// IsPiece reports whether Malloc has given the memory that begins at an address.
+func (g *GPU) IsPiece(p spec.Ptr) bool {
+	g.machine.mu.Lock()
+	defer g.machine.mu.Unlock()
+	a := g.space.piece(areaPiece, p)
+	return a != nil && a.graph == nil
 }
 
 // CreateStreamAs is CreateStream with a given handle, which must be new and not zero.

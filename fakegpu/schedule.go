@@ -64,6 +64,7 @@ func (r random) Pick(ready int, waiting bool) int {
 
 // progress lets the schedule do work before a call.
 func (g *GPU) progress() {
+	g.callFunctions()
 	for {
 		ready := g.ready()
 		if len(ready) == 0 {

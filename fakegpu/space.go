@@ -65,6 +65,7 @@ const (
 	areaOpened
 	areaReserved
 	areaMapped // see AddMapped
+	areaHost   // see AddHostArea
 )
 
 // area is a stretch of addresses with one purpose.
@@ -97,14 +98,27 @@ func (a *area) eachMapping(visit func(*mapping) bool) {
 
 // space is where everything of a process lies. Areas do not overlap.
 type space struct {
-	areas  btree.Map[spec.Ptr, *area]
+	areaMap
+	hosts  areaMap    // see AddHostArea
 	opened *ascending // addresses for memory opened from other processes
+}
+
+// areaMap is areas by address.
+type areaMap struct {
+	areas btree.Map[spec.Ptr, *area]
 }
 
 // around finds the area that an address lies in.
 func (s *space) around(ptr spec.Ptr) *area {
+	if a := s.areaMap.around(ptr); a != nil || s.hosts.areas.Len() == 0 {
+		return a
+	}
+	return s.hosts.around(ptr)
+}
+
+func (m *areaMap) around(ptr spec.Ptr) *area {
 	var found *area
-	s.areas.Descend(ptr, func(_ spec.Ptr, a *area) bool {
+	m.areas.Descend(ptr, func(_ spec.Ptr, a *area) bool {
 		if ptr < a.End() {
 			found = a
 		}
@@ -114,9 +128,9 @@ func (s *space) around(ptr spec.Ptr) *area {
 }
 
 // vacant reports whether no area has an address of the range.
-func (s *space) vacant(r spec.Range) bool {
+func (m *areaMap) vacant(r spec.Range) bool {
 	free := true
-	s.areas.Descend(r.End()-1, func(_ spec.Ptr, a *area) bool {
+	m.areas.Descend(r.End()-1, func(_ spec.Ptr, a *area) bool {
 		free = a.End() <= r.Ptr
 		return false
 	})

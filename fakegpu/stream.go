@@ -38,14 +38,17 @@ type stream struct {
 	chain     *happensbefore.Lane // in the capture's order
 }
 
-// queued counts the items in the queues of a machine, and those of them that wait for
-// another stream.
-type queued struct{ items, waits int }
+// queued counts the items in the queues of a machine, those of them that wait for another
+// stream, and those that are functions of the host.
+type queued struct{ items, waits, functions int }
 
 func (q *queued) add(i item, n int) {
 	q.items += n
 	if i.wait.stream != nil {
 		q.waits += n
+	}
+	if i.work != nil && i.work.kind == workHost {
+		q.functions += n
 	}
 }
 
@@ -246,7 +249,9 @@ func (g *GPU) Busy(dev spec.Device, handle spec.Stream) error {
 	if s.capture != nil {
 		return cudaErrorStreamCaptureUnsupported.in(sayBusy, "%v is being captured and runs nothing that could be held", s)
 	}
+	g.gatherBlocking(s)
 	s.push(item{gate: true})
+	g.releaseBlocking(s)
 	return nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"gaugeblock/spec"
+	"gaugeblock/spec/happensbefore"
 )
 
 // Work: what a stream runs. Every piece of work says which ranges it reads and
@@ -45,6 +46,7 @@ type work struct {
 	data           []byte     // of a copy from the host
 	// of a copy to the host, a function of it, or a kernel that it computes
 	receive func([]byte)
+	before  *happensbefore.Clock // of a function of the host: what it comes after, for the detector
 }
 
 // give hands work to a stream: into the graph under construction, into the queue,
@@ -62,6 +64,9 @@ func (g *GPU) give(c call, s *stream, w work) error {
 	g.machine.works += w.numbers()
 	if g.detector != nil {
 		g.detector.given(g, s, &w)
+		if w.before != nil {
+			g.detector.order.Record(w.before, g.detector.lane(s))
+		}
 	}
 	if s.idle() && g.schedule == nil {
 		s.given++
@@ -126,7 +131,7 @@ func (g *GPU) run(w *work) {
 	case workCopy:
 		copyParts(targets, sources)
 	default:
-		runHostWork(w, sources, targets)
+		g.runHostWork(w, sources, targets)
 	}
 }
 

@@ -172,7 +172,7 @@ func (s *State) allocateSaved(saved SavedBlock) {
 	p = s.splitAt(p, offset, offset+saved.Memory.Bytes)
 	b := s.at(p)
 	if next := p.block + 1; next < len(s.Segments[p.segment].Blocks) && s.Segments[p.segment].Blocks[next].Made == b.Made {
-		b.Made = s.nextBlock() // what lies behind keeps the object
+		b.Made = s.nextBlock() // what lies after it keeps the object
 	}
 	b.State, b.RequestedSize, b.GCCountBase = spec.ActiveAllocated, b.Size, 0
 	if b.Size >= s.Config.MaxSplitSize {

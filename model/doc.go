@@ -31,7 +31,7 @@
 //	Free                        frees one                                     free.go
 //	RecordStream                adds a stream use to a block                  free.go
 //	EmptyCache                  releases cached memory to the driver          release.go
-//	BeginAllocateToPool, EndAllocateToPool, ReleasePool
+//	CreatePool, BeginAllocateToPool, EndAllocateToPool, ReleasePool, EmptyPool
 //	                            routing to a private pool, and its uses       pool.go
 //	Checkpoint, SetCheckpointPoolState
 //	                            saves a pool's state, and restores it         checkpoint.go
@@ -44,7 +44,7 @@
 // expandable.go has the rules of expandable segments, fault.go has driver calls that fail.
 // truth.go has what the program and the device did, apart from what the allocator remembers of it.
 //
-// Step (step.go) takes any operation with its outcome. It returns the next state, or
+// Step (step.go) takes an operation, other than those of pools, with its outcome. It returns the next state, or
 // an error that says why the operation cannot have had that outcome.
 //
 // # One malloc, several actions

@@ -15,8 +15,8 @@ type Result struct {
 
 // Free frees an allocated block. Without stream uses the block becomes inactive at
 // once. With stream uses an event is recorded in each of these streams, and the block
-// becomes inactive when all are complete. While requests are routed to a pool no event
-// is recorded: the free is deferred.
+// becomes inactive when all are complete. While there may be a capture
+// (captureUnderway) no event is recorded: the free is deferred.
 func (s State) Free(ptr spec.Ptr) (State, Result) {
 	if ptr == 0 {
 		return s, Result{}

@@ -302,11 +302,15 @@ func (r *replayer) compareResult(op *trace.Op, got model.Result) error {
 	if !errors.As(got.Err, &oom) || op.Expect.Message == "" {
 		return nil
 	}
-	for _, figure := range []string{
+	figures := []string{
 		"Tried to allocate " + spec.FormatSize(oom.SegmentSize) + ".",
 		"Of the allocated memory " + spec.FormatSize(oom.Allocated) + " is allocated",
 		spec.FormatSize(oom.Unallocated) + " is reserved by PyTorch but unallocated",
-	} {
+	}
+	if oom.PrivatePools > 0 || strings.Contains(op.Expect.Message, "in private pools") {
+		figures = append(figures, "with "+spec.FormatSize(oom.PrivatePools)+" allocated in private pools")
+	}
+	for _, figure := range figures {
 		if !strings.Contains(op.Expect.Message, figure) {
 			return fmt.Errorf("%q is not in the recorded message %q", figure, op.Expect.Message)
 		}

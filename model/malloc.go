@@ -17,11 +17,12 @@ import (
 //	DriverMalloc     the driver grants the segment, or fails;              Register
 //	                 with expandable segments, pages are mapped            Done, Failed
 //	Register         the segment is registered, a block is allocated       Done, Failed
-//	Failed           1st attempt: the pools with use_on_oom are searched;  Done
+//	Failed           after the 1st attempt: the pools with use_on_oom are  Done
+//	                 searched (with UseOnOOMLast after all else);
 //	                 then oversize blocks are released                     TestLimit, Failed
-//	                 2nd attempt: all cached blocks are released,          TestLimit
-//	                 unless requests are routed to a pool                  Done
-//	                 3rd attempt: out of memory                            Done
+//	                 after the 2nd: all cached blocks are released,        TestLimit
+//	                 unless there may be a capture                         Done
+//	                 after the 3rd: out of memory                          Done
 //
 // The lock is released before SearchAgain, for the callbacks, and, with
 // release_lock_on_cudamalloc, before and after DriverMalloc. From one such point to

@@ -14,9 +14,9 @@ import (
 // is 0 is freeable: its cached memory is released when the cache is emptied, and the
 // pool is removed when it has no segment.
 //
-// Events cannot be queried during a capture. The allocator takes for one that any request is
-// routed to a pool, or, with CapturesByMark, that a capture is marked and the current stream is
-// captured. Then the free of a block with stream uses is deferred. Later the stream uses
+// Events cannot be queried during a capture. The allocator cannot ask whether there is one. It
+// takes any routing of requests to a pool for a capture or, with CapturesByMark, a capture that is
+// marked while the current stream is captured. Then the free of a block with stream uses is deferred. Later the stream uses
 // that were recorded during the capture are dropped, since a capture joins all of its
 // streams before it ends. For the others events are recorded.
 
@@ -45,8 +45,7 @@ type PoolRouting struct {
 	Uncaptured bool // requests are routed without a capture: in a Truth only, the allocator does not know it
 }
 
-// A GraphStreamUse is a stream use that was recorded while requests were routed to a
-// pool.
+// A GraphStreamUse is a stream use that was recorded while there may have been a capture.
 type GraphStreamUse struct {
 	Block  spec.Ptr
 	Stream spec.DeviceStream
@@ -177,11 +176,11 @@ func (s *State) captureUnderway() bool {
 // getPool is the pool of the latest routing that accepts a stream, or the default pool. With
 // FirstRoutingWins it is that of the earliest.
 func (s *State) getPool(stream spec.Stream) spec.PoolID {
-	latestFirst := slices.Clone(s.Routings)
+	inOrderOfChoice := slices.Clone(s.Routings)
 	if !s.Rules.FirstRoutingWins {
-		slices.Reverse(latestFirst)
+		slices.Reverse(inOrderOfChoice)
 	}
-	for _, r := range latestFirst {
+	for _, r := range inOrderOfChoice {
 		if r.All || r.Stream == stream {
 			return r.Pool
 		}
@@ -189,12 +188,12 @@ func (s *State) getPool(stream spec.Stream) spec.PoolID {
 	return spec.DefaultPool
 }
 
-// isGraphStreamUse reports whether a stream use was recorded during a routing.
+// isGraphStreamUse reports whether a stream use was recorded while there may have been a capture.
 func (s *State) isGraphStreamUse(ptr spec.Ptr, id spec.DeviceStream) bool {
 	return slices.ContainsFunc(s.GraphStreamUses, func(u GraphStreamUse) bool { return u.Block == ptr && u.Stream == id })
 }
 
-// addGraphStreamUse adds a stream use, if a request is routed to a pool.
+// addGraphStreamUse adds a stream use, if there may be a capture.
 func (s *State) addGraphStreamUse(b *Block, id spec.DeviceStream) {
 	if !s.captureUnderway() || s.isGraphStreamUse(b.Address, id) {
 		return

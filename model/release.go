@@ -65,12 +65,13 @@ func (s *State) allocFromFallback(c *PendingMalloc) bool {
 // outOfMemory is the error, with the current statistics. The free memory of private
 // pools counts as allocated.
 func (s *State) outOfMemory(c *PendingMalloc) *spec.OutOfMemoryError {
-	allocated := s.allocated() + s.freeInPrivatePools()
+	pools := s.freeInPrivatePools()
+	allocated := s.allocated() + pools
 	return &spec.OutOfMemoryError{
 		Device: s.Device, Requested: c.RequestedSize, SegmentSize: c.segmentSize,
 		DeviceTotal: s.Memory, DeviceFree: s.Memory - s.deviceUsed(),
 		Limited: s.Limited, Limit: s.Limit,
-		Allocated: allocated, Unallocated: s.Reserved() - allocated,
+		Allocated: allocated, PrivatePools: pools, Unallocated: s.Reserved() - allocated,
 	}
 }
 

@@ -7,11 +7,11 @@ import (
 	"testing"
 
 	"gaugeblock/conformance"
+	"gaugeblock/conformance/perform"
 	"gaugeblock/model"
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
 	"gaugeblock/tools/reference"
-	play "gaugeblock/tools/replay"
 	"gaugeblock/upstream"
 )
 
@@ -58,7 +58,7 @@ func TestReleasesAtRandom(t *testing.T) {
 // follow performs a random program on the allocator, and each operation on the model too.
 func follow(area *conformance.Area, seed uint64) error {
 	source, header := area.NewSource(conformance.Seeded(seed), seed, nil)
-	player, err := play.NewPlayer(&header, reference.New)
+	player, err := perform.New(&header, reference.New)
 	if err != nil {
 		return err
 	}
@@ -86,7 +86,7 @@ func follow(area *conformance.Area, seed uint64) error {
 }
 
 // follow performs an operation on the model, and compares it with what the allocator did.
-func (r *replayer) follow(op *trace.Op, out *play.Performed, a spec.Allocator) error {
+func (r *replayer) follow(op *trace.Op, out *perform.Result, a spec.Allocator) error {
 	op.Expect = trace.Expectation{Error: trace.ErrorName(out.Err), Entries: out.Entries}
 	if out.Err == nil && op.Kind == trace.OpMalloc {
 		op.Expect.Addr = &out.Ptr

@@ -70,6 +70,18 @@ func (c *converter) divisions(v value, to *[spec.NumDivisions]uint64) error {
 	return err
 }
 
+// NotFollowed is a key of a settings string that a release has and that nothing here follows, ""
+// if there is none.
+func NotFollowed(conf string) string {
+	followed := settings.Grammar{Keys: notFollowed}
+	for _, key := range settings.KeysOf(conf) {
+		if (settings.Grammar{}).Has(key) != followed.Has(key) {
+			return key
+		}
+	}
+	return ""
+}
+
 // notFollowed are the keys that decide of device memory, and that nothing here follows: their
 // settings count as unknown.
 const notFollowed = settings.KeyThrowOnOOM | settings.KeyReserve

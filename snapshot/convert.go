@@ -40,33 +40,33 @@ func convert(values *plain, root value) (*File, error) {
 			return nil, err
 		}
 	}
-	items, err := c.items(segments, "segments")
-	if err != nil {
+	var err error
+	if c.file.Segments, err = c.segments(segments, "segments", (*converter).deviceOf); err != nil {
 		return nil, err
-	}
-	for _, item := range items {
-		if err := c.segment(item); err != nil {
-			return nil, err
-		}
 	}
 	if err := c.allocatorSettings(c.get(top, "allocator_settings")); err != nil {
 		return nil, err
 	}
-	slices.SortStableFunc(c.file.Segments, func(a, b spec.Segment) int {
-		return cmp.Or(cmp.Compare(a.Device, b.Device), cmp.Compare(a.Address, b.Address))
-	})
 	return c.file, nil
 }
 
-// beside converts everything but the segments and the settings.
+// beside converts everything but the segments of devices and the settings.
 func (c *converter) beside(top []value) error {
-	for _, part := range []struct {
+	type part struct {
 		key  string
 		read func(value) error
-	}{
+	}
+	parts := []part{
 		{"device_traces", c.deviceTraces},
+		{"host_traces", c.hostTrace},
+		{"host_segments", c.hostSegments},
 		{"external_annotations", c.externalAnnotations},
-	} {
+	}
+	// In the order in which they are in the file, since what was converted is forgotten.
+	slices.SortStableFunc(parts, func(a, b part) int {
+		return cmp.Compare(c.listOffset(c.get(top, a.key)), c.listOffset(c.get(top, b.key)))
+	})
+	for _, part := range parts {
 		if v := c.get(top, part.key); v.kind != none {
 			if err := part.read(v); err != nil {
 				return err
@@ -74,6 +74,51 @@ func (c *converter) beside(top []value) error {
 		}
 	}
 	return nil
+}
+
+// listOffset is where a list is in the file; 0 for anything else.
+func (c *converter) listOffset(v value) int64 {
+	if v.kind != list {
+		return 0
+	}
+	return c.lists.at(int(v.word)).offset
+}
+
+// segments converts a list of segments, and sorts them by device and address.
+func (c *converter) segments(v value, what string, device func(*converter, value, []value) (spec.Device, error)) ([]spec.Segment, error) {
+	items, err := c.items(v, what)
+	if err != nil {
+		return nil, err
+	}
+	var segments []spec.Segment
+	for _, item := range items {
+		s, err := c.segment(item, device)
+		if err != nil {
+			return nil, err
+		}
+		segments = append(segments, s)
+	}
+	slices.SortStableFunc(segments, func(a, b spec.Segment) int {
+		return cmp.Or(cmp.Compare(a.Device, b.Device), cmp.Compare(a.Address, b.Address))
+	})
+	return segments, nil
+}
+
+// deviceOf is the device of a segment.
+func (c *converter) deviceOf(v value, items []value) (spec.Device, error) {
+	var device uint64
+	err := c.numbers(v, items, place{"device", &device})
+	if err == nil && device >= maxDevices {
+		err = failAt(c.offsetOf(v), "a segment is on device %d", device)
+	}
+	return spec.Device(device), err
+}
+
+// hostSegments converts the segments of pinned host memory, which name the device -1.
+func (c *converter) hostSegments(v value) (err error) {
+	noDevice := func(*converter, value, []value) (spec.Device, error) { return 0, nil }
+	c.file.HostSegments, err = c.segments(v, "host_segments", noDevice)
+	return err
 }
 
 // items returns the contents of a list, once.
@@ -135,20 +180,22 @@ func (c *converter) numbers(of value, items []value, places ...place) error {
 	return nil
 }
 
-func (c *converter) segment(v value) error {
+func (c *converter) segment(v value, device func(*converter, value, []value) (spec.Device, error)) (s spec.Segment, err error) {
 	items, err := c.fields(v, "a segment")
 	if err != nil {
-		return err
+		return s, err
 	}
-	var s spec.Segment
-	var device, address uint64
+	var address uint64
 	err = c.numbers(v, items,
-		place{"device", &device}, place{"address", &address}, place{"total_size", &s.TotalSize},
+		place{"address", &address}, place{"total_size", &s.TotalSize},
 		place{"allocated_size", &s.AllocatedSize}, place{"active_size", &s.ActiveSize}, place{"requested_size", &s.RequestedSize})
 	if err != nil {
-		return err
+		return s, err
 	}
-	s.Device, s.Address = spec.Device(device), spec.Ptr(address)
+	if s.Device, err = device(c, v, items); err != nil {
+		return s, err
+	}
+	s.Address = spec.Ptr(address)
 	s.Stream, _ = streamOf(c.get(items, "stream"))
 	s.Pool, _ = c.poolOf(c.get(items, "segment_pool_id"))
 	c.see("segment.", items, "segment_pool_id")
@@ -163,19 +210,13 @@ func (c *converter) segment(v value) error {
 	}
 	switch {
 	case c.exhausted != nil:
-		return c.exhausted
-	case device >= maxDevices:
-		return failAt(c.offsetOf(v), "a segment is on device %d", device)
+		return s, c.exhausted
 	case kind != "large" && kind != "small":
-		return failAt(c.offsetOf(v), "a segment is of type %q, neither large nor small", kind)
+		return s, failAt(c.offsetOf(v), "a segment is of type %q, neither large nor small", kind)
 	case address+s.TotalSize < address:
-		return failAt(c.offsetOf(v), "a segment of %d bytes at %v wraps around", s.TotalSize, s.Address)
+		return s, failAt(c.offsetOf(v), "a segment of %d bytes at %v wraps around", s.TotalSize, s.Address)
 	}
-	if err := c.blocks(&s, c.get(items, "blocks")); err != nil {
-		return err
-	}
-	c.file.Segments = append(c.file.Segments, s)
-	return nil
+	return s, c.blocks(&s, c.get(items, "blocks"))
 }
 
 // maxDevices is more than the devices of any machine.
@@ -276,37 +317,52 @@ func (c *converter) deviceTraces(v value) error {
 		return failAt(c.lists.at(int(v.word)).offset, "the traces of %d devices", len(devices))
 	}
 	for device, trace := range devices {
-		unknown := make([]UnknownAction, len(c.unknownActions))
-		items, err := c.items(trace, fmt.Sprintf("the trace of device %d", device))
+		entries, unknown, err := c.trace(trace, fmt.Sprintf("the trace of device %d", device))
 		if err != nil {
 			return err
 		}
-		entries := make([]TraceEntry, 0, len(items))
-		var silent []TraceEntry
-		for _, item := range items {
-			e, err := c.entry(item)
-			if err == nil {
-				err = c.memory.take(entryBytes, c.lists.at(int(trace.word)).offset)
-			}
-			if err != nil {
-				return err
-			}
-			switch e.Action {
-			default:
-				entries = append(entries, e)
-			case silentAction:
-				silent = append(silent, e)
-			case unknownAction:
-				unknown[e.Stream].Action = c.unknownActions[e.Stream]
-				unknown[e.Stream].Entries++
-			}
-		}
-		annotate(entries, silent)
 		c.file.DeviceTraces = append(c.file.DeviceTraces, entries)
-		unknown = slices.DeleteFunc(unknown, func(u UnknownAction) bool { return u.Entries == 0 })
-		c.file.UnknownActions = append(c.file.UnknownActions, slices.Clip(unknown))
+		c.file.UnknownActions = append(c.file.UnknownActions, unknown)
 	}
 	return nil
+}
+
+// hostTrace converts the history of pinned host memory. Actions that are not known are left out.
+func (c *converter) hostTrace(v value) (err error) {
+	c.file.HostTrace, _, err = c.trace(v, "host_traces")
+	return err
+}
+
+// trace converts a history, and counts the entries whose actions are not known.
+func (c *converter) trace(v value, what string) ([]TraceEntry, []UnknownAction, error) {
+	unknown := make([]UnknownAction, len(c.unknownActions))
+	items, err := c.items(v, what)
+	if err != nil {
+		return nil, nil, err
+	}
+	entries := make([]TraceEntry, 0, len(items))
+	var silent []TraceEntry
+	for _, item := range items {
+		e, err := c.entry(item)
+		if err == nil {
+			err = c.memory.take(entryBytes, c.listOffset(v))
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		switch e.Action {
+		default:
+			entries = append(entries, e)
+		case silentAction:
+			silent = append(silent, e)
+		case unknownAction:
+			unknown[e.Stream].Action = c.unknownActions[e.Stream]
+			unknown[e.Stream].Entries++
+		}
+	}
+	annotate(entries, silent)
+	unknown = slices.DeleteFunc(unknown, func(u UnknownAction) bool { return u.Entries == 0 })
+	return entries, slices.Clip(unknown), nil
 }
 
 // annotate gives what is said of blocks to their allocations: the last one at the address,

@@ -37,7 +37,11 @@ type File struct {
 	Segments []spec.Segment
 	// DeviceTraces are the histories by device, the oldest entry first. A history is a
 	// ring of max_entries entries and may have lost its beginning.
-	DeviceTraces        [][]TraceEntry
+	DeviceTraces [][]TraceEntry
+	// HostSegments and HostTrace are those of pinned host memory, of the whole process: since PyTorch
+	// 2.14, if it was asked to record them. A segment there is one block.
+	HostSegments        []spec.Segment
+	HostTrace           []TraceEntry
 	ExternalAnnotations []spec.Annotation
 	AllocatorSettings   *AllocatorSettings // when the file was written; nil if not in the file
 	// UnknownActions are the actions of entries that this version does not know, by

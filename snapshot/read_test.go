@@ -149,3 +149,22 @@ func TestNullFrames(t *testing.T) {
 		t.Errorf("%+v", f.DeviceTraces)
 	}
 }
+
+// TestHost: pinned host memory has segments and a history of its own, of no device.
+func TestHost(t *testing.T) {
+	f := open(t, "testdata/pinned-2.15.pickle")
+	actions := map[spec.Action]int{}
+	for i := range f.HostTrace {
+		actions[f.HostTrace[i].Action]++
+	}
+	want := map[spec.Action]int{spec.ActionSegmentAlloc: 5, spec.ActionAlloc: 6, spec.ActionFreeRequested: 2, spec.ActionFreeCompleted: 2}
+	if diff := cmp.Diff(want, actions); diff != "" {
+		t.Error(diff)
+	}
+	if len(f.HostSegments) != 5 || len(f.HostSegments[0].Blocks) != 1 || len(f.Segments) != 1 || len(f.DeviceTraces[0]) != 4 {
+		t.Errorf("%d segments of the host, %d of devices, %d entries", len(f.HostSegments), len(f.Segments), len(f.DeviceTraces[0]))
+	}
+	if f.Version.Least != 14 {
+		t.Errorf("%+v", f.Version)
+	}
+}

@@ -226,7 +226,7 @@ type OutOfMemoryReport struct {
 type ExactAllocator interface {
 	// MallocAt is Malloc for memory at an address: it must be a multiple of Geometry.MinBlock, else
 	// it is an InvalidArgumentError, and in a free block of the request's stream and pool with room
-	// for the request behind it, else it is an InvalidStateError: no memory is obtained from the
+	// for the request after it, else it is an InvalidStateError: no memory is obtained from the
 	// driver. A request of 0 bytes changes nothing. It is a NotSupportedError if the release that
 	// the allocator follows cannot do it.
 	MallocAt(r Request, p Ptr) error

@@ -43,8 +43,8 @@ type Config struct {
 	// has no effect later.
 	PerProcessMemoryFraction float64
 
-	// ThrowOnOOM: a request whose new segment would go beyond the memory limit ends at once,
-	// with nothing released and nothing tried again (throw_on_cudamalloc_oom).
+	// ThrowOnOOM: a request whose new segment would bring the reserved memory above the
+	// device's total ends at once, with nothing released and nothing tried again (throw_on_cudamalloc_oom).
 	ThrowOnOOM bool
 	// Reserve is the size of the address range of an expandable segment, and ReserveByClass
 	// that of a segment for a stream of a class that it names.

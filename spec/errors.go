@@ -76,7 +76,7 @@ func (e *OutOfMemoryError) shortBy() string {
 func (e *OutOfMemoryError) Unwrap() error { return ErrOutOfMemory }
 
 // FormatSize writes bytes the way PyTorch's messages do: the largest unit that
-// gives at least one, with two decimals ("20.00 MiB", "512 bytes").
+// gives more than one, with two decimals ("20.00 MiB", "512 bytes", "1024.00 KiB" for a MiB).
 func FormatSize(bytes uint64) string {
 	switch {
 	case bytes <= 1024:

@@ -68,7 +68,7 @@ type Range struct {
 	Bytes uint64
 }
 
-// End is the first address behind the range.
+// End is the first address after the range.
 func (r Range) End() Ptr { return r.Ptr + Ptr(r.Bytes) }
 
 // Overlaps reports whether the two ranges share a byte.

@@ -29,8 +29,8 @@ type Visitor struct {
 	StreamUse func(u *StreamUseView)
 	// PendingEvent sees the outstanding events, by stream, oldest first.
 	PendingEvent func(e *PendingEventView)
-	// DeferredFree sees the deferred blocks: freed, with stream uses, while requests
-	// were routed to a pool.
+	// DeferredFree sees the deferred blocks: freed, with stream uses, while there may
+	// have been a capture.
 	DeferredFree func(d *DeferredFreeView)
 	// Routing sees the pools that requests are routed to, in the order begun.
 	Routing func(pool PoolID)
@@ -80,7 +80,7 @@ type PoolView struct {
 type StreamUseView struct {
 	Block         Ptr
 	Stream        DeviceStream
-	DuringRouting bool // recorded, at least once, while requests were routed to a pool
+	DuringCapture bool // recorded, at least once, while there may have been a capture
 }
 
 // PendingEventView is an outstanding event of a pending block.

@@ -37,7 +37,8 @@ type PrivatePools interface {
 
 	// EmptyPool returns to the driver the free memory of one freeable pool, on every
 	// device, after waiting for the events of its blocks. It does nothing to a pool
-	// that is live or unknown.
+	// that is live or unknown, and none while the driver forbids to free memory. While
+	// there may be a capture it is an InvalidStateError.
 	EmptyPool(id PoolID) error
 
 	// SnapshotPool is a Snapshot of one pool's segments. An unknown pool has none.
@@ -187,7 +188,7 @@ type SharedMemory interface {
 	OpenHandle(dev Device, handle []byte) (OpenedMemory, error)
 }
 
-// SharedHandle is a handle and where in the memory it stands for the pointer lies.
+// SharedHandle is a handle of memory, and the offset of the pointer in it.
 type SharedHandle struct {
 	Handle []byte
 	Offset uint64 // bytes from OpenedMemory.Base

@@ -7,8 +7,8 @@ import (
 )
 
 // A Reserve is how many bytes of addresses an expandable segment reserves: a fraction of the
-// device's memory, or, if that is 0, a number of bytes. The zero value, and all that is more,
-// is 9/8 of the device's memory.
+// device's memory, or, if that is 0, a number of bytes. The zero value stands for 9/8 of the
+// device's memory, which is also the most.
 type Reserve struct {
 	Fraction float64
 	Bytes    uint64

@@ -118,7 +118,7 @@ type DeviceStats struct {
 
 	NumAllocRetries   int64 // attempts to obtain memory after the whole cache was released
 	NumOOMs           int64 // requests that failed for lack of memory
-	NumSyncAllStreams int64 // times that a release of the cache or of a pool was to wait for outstanding events
+	NumSyncAllStreams int64 // waits for all events before a release, also if there were none
 	NumDeviceAlloc    int64 // driver allocations and mappings
 	NumDeviceFree     int64 // driver frees and unmappings
 

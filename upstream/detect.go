@@ -27,7 +27,7 @@ func (v Version) String() string {
 	return fmt.Sprintf("%s, by the rules of %s, which is what was tried", v.Text, v.Tried)
 }
 
-// versionPattern has the major and the minor number, what comes behind them, and the variant.
+// versionPattern has the major and the minor number, what follows them, and the variant.
 var versionPattern = regexp.MustCompile(`^(\d+)\.(\d+)(?:\.\d+)?((?:a|b|rc)\d+|\.dev\d+)?`)
 
 // OfVersion is the release of a version as torch.__version__ has it: "2.11.0+cu130",

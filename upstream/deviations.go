@@ -15,7 +15,7 @@ type Deviation struct {
 	From, Until string
 	// Upstream is what PyTorch does, Ours what the reference does; "" if it does the same.
 	Upstream, Ours string
-	// Later is what releases behind 2.11 do otherwise without mending it.
+	// Later is what releases after 2.11 do otherwise without mending it.
 	Later string
 	// Held are the tests that hold what the reference does: "package.Test", or the path of a
 	// transcript. Shown are those that show on PyTorch's own libraries what PyTorch does.

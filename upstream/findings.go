@@ -8,10 +8,10 @@ type Finding struct {
 	Severity string
 	Ours     string // whether the reference has the fault
 	Repaired string // the first release without it; "": the newest has it; NotRun
-	Since    string // the first release with it, where it is behind 2.11
+	Since    string // the first release with it, where it is after 2.11
 }
 
-// NotRun stands where a finding was not looked for in releases behind 2.11.
+// NotRun stands where a finding was not looked for in releases after 2.11.
 const NotRun = "not run"
 
 // findings are all of them, the worst first.
@@ -37,7 +37,7 @@ var findings = []Finding{
 	{"`torch.cuda.empty_cache` in a capture frees the memory of a deleted graph", "empty_cache_in_capture.py", "capture fails", "does not", "", ""},
 	{"With `garbage_collection_threshold` an allocation in a capture calls `cudaFree`", "garbage_collection_in_capture.py", "capture fails", "does not", "", ""},
 	{"With `graph_capture_record_stream_reuse` leaving a pool's context in a capture fails an internal assertion", "pool_in_capture_reuse.py", "capture fails", "does not", "", ""},
-	{"After a capture that failed nothing cached is released any more", "failed_capture.py", "out of memory without need", "not its matter", NotRun, ""},
+	{"After a capture that failed nothing cached is released any more", "failed_capture.py", "out of memory without need", "not applicable", NotRun, ""},
 	{"While any thread is inside `use_mem_pool` no cached memory is released for others", "oom_other_thread_in_pool.py", "out of memory without need", "the same", "2.13", ""},
 	{"A request fails, and the same request right after it succeeds", "oom_retry.py", "out of memory without need", "the same", "", ""},
 	{"If no page can be had for the first request under expandable segments, none can be had later", "expandable_after_oom.py", "out of memory without need", "does not", "2.13", ""},
@@ -52,6 +52,6 @@ var findings = []Finding{
 	{"The message of an `OutOfMemoryError` counts free memory of pools as allocated", "oom_message.py", "wrong figure", "the same", "", ""},
 	{"The recorded memory history is out of order when its length was changed", "history_order.py", "wrong figure", "does not", "", ""},
 	{"The snapshot of one pool leaves out an expandable segment whose beginning has been unmapped", "pool_snapshot.py", "wrong figure", "does not", "", ""},
-	{"An eager use of a captured stream makes the next malloc fail, and the one after it crash", "c10/eager_use_of_captured_stream.cc", "crash", "not its release", "", "2.13"},
-	{"While the capture of a thread's current stream is invalid, its calls fail, and a block that it frees is lost", "c10/invalidated_capture.cc", "memory lost", "not its release", "", "2.13"},
+	{"An eager use of a captured stream makes the next malloc fail, and the one after it crash", "c10/eager_use_of_captured_stream.cc", "crash", "not in 2.11", "", "2.13"},
+	{"While the capture of a thread's current stream is invalid, its calls fail, and a block that it frees is lost", "c10/invalidated_capture.cc", "memory lost", "not in 2.11", "", "2.13"},
 }

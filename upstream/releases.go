@@ -34,7 +34,7 @@ type change struct {
 	lockstep          int
 	rules             func(*Rules)
 	statistics, mark  string
-	backport          bool // the releases behind it are made of the one before it
+	backport          bool // the next release is made of the one before it
 }
 
 // first are the rules of the oldest release that is known, 2.6.
@@ -156,7 +156,7 @@ var releases = func() (all []Release) {
 	return all
 }()
 
-// Releases are those that are known, oldest first; a back-port is behind what it is of.
+// Releases are those that are known, oldest first; a back-port follows its release.
 func Releases() []Release { return slices.Clone(releases) }
 
 // Newest is the newest release that is known.
@@ -171,8 +171,8 @@ func Find(name string) (r Release, found bool) {
 	return releases[i], true
 }
 
-// Following is the oldest release that decides by these rules.
-func Following(rules Rules) (r Release, found bool) {
+// OldestWith is the oldest release that decides by these rules.
+func OldestWith(rules Rules) (r Release, found bool) {
 	i := slices.IndexFunc(releases, func(r Release) bool { return r.Rules == rules })
 	if i < 0 {
 		return Release{}, false

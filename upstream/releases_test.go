@@ -26,17 +26,17 @@ func TestFind(t *testing.T) {
 
 // TestFollowing: the zero value is 2.11, and a release follows its own rules.
 func TestFollowing(t *testing.T) {
-	if r, found := Following(Rules{}); !found || r.Name != "2.11" {
+	if r, found := OldestWith(Rules{}); !found || r.Name != "2.11" {
 		t.Errorf("the zero value is %q", r.Name)
 	}
 	for _, r := range Releases() {
-		if same, found := Following(r.Rules); !found || same.Rules != r.Rules {
+		if same, found := OldestWith(r.Rules); !found || same.Rules != r.Rules {
 			t.Errorf("%s follows %q", r.Name, same.Name)
 		}
 	}
 	odd := Newest().Rules
 	odd.FirstRoutingWins = true
-	if r, found := Following(odd); found {
+	if r, found := OldestWith(odd); found {
 		t.Errorf("rules that no release has are those of %s", r.Name)
 	}
 }

@@ -24,7 +24,7 @@ type Rules struct {
 	// blocks wait for the next request without a capture. (2.12, #175817)
 	PoolEndCompletesDeferred bool
 
-	// UseOnOOMLast: pools marked use_on_oom are searched when all else has failed: behind the
+	// UseOnOOMLast: pools marked use_on_oom are searched when all else has failed: after the
 	// release of the cache and the driver allocation after it, or, in a capture, where that
 	// release would be. Otherwise they are searched before anything is released.
 	// (until 2.10, #169699)

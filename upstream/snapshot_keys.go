@@ -36,7 +36,7 @@ var snapshotKeys = []SnapshotKey{
 	{"entry.internal_metadata", 15, ""},
 }
 
-// blockHistory is a key that no version behind 2.0 writes.
+// blockHistory is a key that no version after 2.0 writes.
 const blockHistory = "block.history"
 
 // SnapshotKeys are the keys by which the version of a snapshot file is told, oldest first.

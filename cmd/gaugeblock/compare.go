@@ -63,6 +63,10 @@ func (c *comparingCommand) Run(env *environment) (err error) {
 	if err != nil {
 		return err
 	}
+	page, err := openOutput(c.Report)
+	if err != nil {
+		return err
+	}
 	dir, remove, err := scratch("gaugeblock-compare-", always)
 	if err != nil {
 		return err
@@ -80,7 +84,7 @@ func (c *comparingCommand) Run(env *environment) (err error) {
 	if err != nil {
 		return err
 	}
-	return c.print(env, comparison)
+	return c.print(env, comparison, page)
 }
 
 func (c *comparingCommand) workload(env *environment) (*history.Workload, error) {
@@ -89,17 +93,13 @@ func (c *comparingCommand) workload(env *environment) (*history.Workload, error)
 	return w, err
 }
 
-func (c *comparingCommand) print(env *environment, comparison *compare.Comparison) error {
+func (c *comparingCommand) print(env *environment, comparison *compare.Comparison, page *memoryreport.Output) error {
 	for i := range comparison.Results {
 		if comparison.Results[i].Error != "" {
 			env.status = statusDiffers
 		}
 	}
-	if c.Report != "" {
-		page, err := memoryreport.OpenOutput(c.Report)
-		if err != nil {
-			return err
-		}
+	if page != nil {
 		if err := page.WriteBy(func(to io.Writer) error { return comparison.WritePage(to, filepath.Base(c.Workload)) }); err != nil {
 			return err
 		}

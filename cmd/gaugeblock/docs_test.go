@@ -15,12 +15,6 @@ import (
 
 // notRun are the commands of the documents that the test does not run, and why.
 var notRun = map[string]string{
-	"gaugeblock run -- python train.py":                                                 "needs PyTorch; tools/run runs programs",
-	"gaugeblock run --gpu 4090 --json memory.json --sites -- python train.py":           "needs PyTorch; tools/run runs programs",
-	"gaugeblock run --gpu 4090 -- python train.py":                                      "needs PyTorch; tools/run runs programs",
-	"gaugeblock run --gpu 4090 --settings expandable_segments:True -- python train.py":  "needs PyTorch; tools/run runs programs",
-	"gaugeblock fit --var BATCH=1..512 --gpu 4090 -- python train.py":                   "needs PyTorch; tools/fit runs a program",
-	"gaugeblock fit --var 1..512 --gpu 4090,a100-80 -- python train.py --batch {}":      "needs PyTorch; tools/fit runs a program",
 	"go run ./cmd/gaugeblock torch --torch 2.11 --edges --config core --config streams": "needs PyTorch, and minutes; TestEveryEdge runs a small configuration",
 	"go run ./cmd/gaugeblock torch --ops 1000000":                                       "needs PyTorch; TestTorch runs the command",
 	"go run ./cmd/gaugeblock torch get 2.15.0":                                          "fetches a release",
@@ -35,6 +29,10 @@ var endsWith = map[string]int{
 	"gaugeblock check demo.csv":          statusDiffers, // the log has a hazard
 	"gaugeblock explore core_weak_retry": statusDiffers, // shows a counterexample
 }
+
+// startsProgram is a command that runs a program with PyTorch; the tests of tools/run and tools/fit
+// do that.
+var startsProgram = regexp.MustCompile(`^gaugeblock (run|fit) (.* )?-- `)
 
 // inline is a command in the running text.
 var inline = regexp.MustCompile("`((?:gaugeblock|go run \\./cmd/gaugeblock|make)(?: [^`]*)?)`")
@@ -123,6 +121,10 @@ func TestCommandsOfDocuments(t *testing.T) {
 				t.Logf("not run: %s", notRun[command])
 			case strings.HasPrefix(command, "make "):
 				runMake(t, root, command)
+			case startsProgram.MatchString(command): // it needs PyTorch: only its flags are looked at
+				t.Chdir(folder)
+				flags, _, _ := strings.Cut(command, " -- ")
+				runDocumented(t, where[command], flags+mentioned)
 			default:
 				t.Chdir(folder)
 				runDocumented(t, where[command], command)

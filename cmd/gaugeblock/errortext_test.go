@@ -17,7 +17,12 @@ func TestErrorTexts(t *testing.T) {
 		says     string
 	}{
 		{"pasted", oom, nil, statusExact, "a true shortage"},
-		{"in a log, twice", "step 1\n" + oom + "\nstep 2\n" + oom, nil, statusExact, "The first of 2 in the text is explained."},
+		{"in a log, twice", "step 1\n" + oom + "\nstep 2\n" + oom, nil, statusExact, "The text has it 2 times."},
+		{"in a log, of two ranks", oom + "\n" + strings.ReplaceAll(oom, "GPU 2", "GPU 3"), nil, statusExact, "The first of 2 different errors in the text is explained. The others:   Out of memory on device 3"},
+		{"in a line of JSON", `{"log":"` + oom + `\n","stream":"stderr"}`, nil, statusExact, "a true shortage"},
+		{"in a notebook", `{"cells": [{"outputs": [{"traceback": ["\u001b[0;31mOutOfMemoryError\u001b[0m: ` + oom[len("[rank2]: torch.OutOfMemoryError: "):] + `"]}]}]}`, nil, statusExact, "a true shortage"},
+		{"JSON without either", `{"log":"step 1"}`, nil, statusBadInput, "no memory snapshot"},
+		{"UTF-16", utf16Of(oom), nil, statusExact, "a true shortage"},
 		{"as JSON", oom, []string{"--json"}, statusExact, `"cause": "shortage"`},
 		{"another text", "step 1\nstep 2\n", nil, statusBadInput, "a text without an out-of-memory error"},
 		{"JSON that is no snapshot", "[]", nil, statusBadInput, "has no history"},
@@ -28,4 +33,13 @@ func TestErrorTexts(t *testing.T) {
 			t.Errorf("%s: status %d: %s", test.what, status, all)
 		}
 	}
+}
+
+// utf16Of is a text as PowerShell writes it.
+func utf16Of(text string) string {
+	out := "\xff\xfe"
+	for _, c := range []byte(text) {
+		out += string([]byte{c, 0})
+	}
+	return out
 }

@@ -1,15 +1,17 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
+	"io"
 	"strings"
 
 	"gaugeblock/fakegpu"
 	"gaugeblock/fakegpu/cuda/gpus"
 	"gaugeblock/snapshot/compare"
+	memoryreport "gaugeblock/snapshot/report"
 	"gaugeblock/tools/fit"
 	runner "gaugeblock/tools/run"
 )
@@ -79,6 +81,10 @@ func (c *fitCommand) Run(env *environment) error {
 	if _, err := variable.Command(command, variable.Low); err != nil {
 		return fmt.Errorf("fit: %w", err)
 	}
+	out, err := openOutput(c.JSON)
+	if err != nil {
+		return err
+	}
 	stopped, end := interruptible()
 	defer end()
 	o := fit.Options{
@@ -96,7 +102,7 @@ func (c *fitCommand) Run(env *environment) error {
 	}
 	answers, failed := fit.Fit(o)
 	c.tell(env, answers)
-	return errors.Join(failed, c.write(answers))
+	return errors.Join(failed, writeForPrograms(out, answers))
 }
 
 // kinds are the GPUs that are asked for.
@@ -130,20 +136,33 @@ func (c *fitCommand) tell(env *environment, answers []fit.Answer) {
 	}
 }
 
-func (c *fitCommand) write(answers []fit.Answer) error {
-	if c.JSON == "" {
-		return nil
+// openOutput looks whether a file can be written that somebody asked for; nil: nobody did.
+func openOutput(path string) (*memoryreport.Output, error) {
+	if path == "" {
+		return nil, nil
 	}
-	return writeForPrograms(c.JSON, answers)
+	return memoryreport.OpenOutput(path)
 }
 
-// writeForPrograms writes a value to a file as JSON.
-func writeForPrograms(path string, v any) error {
+// writeForPrograms writes a value as JSON to a file, if one was asked for.
+func writeForPrograms(to *memoryreport.Output, v any) error {
+	if to == nil {
+		return nil
+	}
 	text, err := json.MarshalIndent(v, "", "\t")
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(path, append(text, '\n'), 0o644)
+	return writeWhole(to, bytes.NewReader(append(text, '\n')))
+}
+
+// writeWhole writes what is read to a file, whole or not at all.
+func writeWhole(to *memoryreport.Output, from io.Reader) error {
+	defer atSignal(to.Abandon, always)()
+	return to.WriteBy(func(w io.Writer) error {
+		_, err := io.Copy(w, from)
+		return err
+	})
 }
 
 // commandBehind is a command without the -- before it.

@@ -10,6 +10,7 @@ import (
 
 	"gaugeblock/internal/inorder"
 	"gaugeblock/internal/memlimit"
+	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
 	"gaugeblock/tools/reference"
 	"gaugeblock/tools/replay"
@@ -93,8 +94,16 @@ func (c *replayCommand) Run(env *environment) error {
 func (c *replayCommand) replay(file string, stdin io.Reader) *replayed {
 	r := &replayed{}
 	options := replay.Options{New: reference.New, MaxMemory: uint64(c.MaxMemory)}
+	rules := c.PyTorch.Name
 	if c.PyTorch.given() {
 		options.New = reference.Follows(c.PyTorch.Release)
+	} else {
+		options.New = func(d spec.Driver, h *trace.Header) (spec.Allocator, error) {
+			if version, _, err := upstream.OfTrace(h.Release, h.Source); err == nil {
+				rules = version.Name
+			}
+			return reference.New(d, h)
+		}
 	}
 	if c.Verbose > 1 {
 		options.Sentences = &r.story
@@ -111,6 +120,9 @@ func (c *replayCommand) replay(file string, stdin io.Reader) *replayed {
 	})
 	if failed != nil {
 		r.err = failed
+	}
+	if r.result.Rules == "" {
+		r.result.Rules = rules
 	}
 	return r
 }
@@ -134,7 +146,7 @@ func (c *replayCommand) tryReleases(file string, r *replayed) {
 			options.Sentences = &again.story
 		}
 		if again.result, again.err = replay.File(file, options); again.err == nil && again.result.Exact {
-			again.result.Release = release.Name
+			again.result.Release, again.result.Rules = release.Name, release.Name
 			*r = again
 			return
 		}

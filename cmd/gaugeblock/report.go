@@ -3,7 +3,9 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -24,8 +26,11 @@ import (
 // reportCommand is "gaugeblock report".
 type reportCommand struct {
 	Snapshots []string  `arg:"" name:"snapshot" help:"A file from torch.cuda.memory._dump_snapshot (also gzipped, or as JSON), or - for standard input. Two files are compared. A folder, or more files, are the ranks of a run."`
-	Out       string    `short:"o" name:"out" placeholder:"FILE" help:"Write the page to this file, or - for standard output (default: the name of the snapshot with .html, in the current folder)."`
+	Out       string    `short:"o" name:"out" placeholder:"FILE" help:"Write the page to this file, or - for standard output (default: the name of the snapshot with .html, in the current folder). For ranks it may be a folder: a page of each is written there, and index.html."`
+	Format    string    `name:"format" enum:"html,json,csv," default:"" help:"html: a page; json: what the page shows, for programs; csv: all call sites (default: as the name behind -o says, or else html)."`
+	Category  []pattern `name:"category" sep:"none" placeholder:"NAME=REGEXP" help:"Divide the memory into your own categories: what was allocated below a frame that matches, as file:line function. May be given several times; the first that matches counts."`
 	Limit     byteLimit `name:"limit" placeholder:"SIZE" help:"Compare other settings under this limit: bytes, 4420MiB, 40GiB, or none. Without it, the limit that the recorded run reached, if it reached one."`
+	Capacity  byteLimit `name:"capacity" placeholder:"SIZE" help:"The total capacity of the device, as PyTorch's message has it: with it the memory outside of the allocator is told."`
 	WhatIf    bool      `name:"whatif" default:"true" negatable:"" help:"Compare other settings; --no-whatif leaves them out (default: compare)."`
 	Device    int       `name:"device" default:"-1" placeholder:"N" help:"Show this device only (default: all of them, first the one that ran out of memory, or else has the longest history)."`
 	PyTorch   release   `name:"pytorch" placeholder:"RELEASE" help:"Compare settings by the rules of this release of PyTorch, such as 2.13 (default: what the snapshot tells)."`
@@ -44,8 +49,21 @@ The exit status is 0 if the page was written, and 2 if the input or the command
 line made no sense, or a rank cannot be read.`
 }
 
+// pattern is a category on the command line.
+type pattern memoryreport.Pattern
+
+// UnmarshalText reads attention=attn|sdpa.
+func (p *pattern) UnmarshalText(text []byte) error {
+	parsed, err := memoryreport.ParsePattern(string(text))
+	*p = pattern(parsed)
+	return err
+}
+
 // Validate is called by kong.
 func (c *reportCommand) Validate() error {
+	if len(c.Category) > memoryreport.MaxPatterns {
+		return fmt.Errorf("--category was given %d times, at most %d are", len(c.Category), memoryreport.MaxPatterns)
+	}
 	stdins := 0
 	for _, path := range c.Snapshots {
 		if path == "-" {
@@ -72,6 +90,9 @@ func (c *reportCommand) Run(env *environment) error {
 	if err != nil {
 		return err
 	}
+	if ranks && c.intoFolder() {
+		return c.folder(env, files)
+	}
 	var out *memoryreport.Output
 	if c.Out == "-" {
 		err = c.checkStdout(env, files)
@@ -84,7 +105,7 @@ func (c *reportCommand) Run(env *environment) error {
 	var page *memoryreport.Page
 	switch {
 	case ranks:
-		page, err = c.ranks(env, files)
+		page, _, err = c.ranks(env, files)
 	case len(files) == 2:
 		page, err = c.two(env, files)
 	default:
@@ -93,13 +114,11 @@ func (c *reportCommand) Run(env *environment) error {
 	if err != nil {
 		return err
 	}
+	write := c.writer()
 	if out == nil {
-		return memoryreport.Write(env.page, page)
+		return write(env.page, page)
 	}
-	end := atSignal(out.Abandon, always)
-	err = out.Write(page)
-	end()
-	if err != nil {
+	if err := save(out, func(w io.Writer) error { return write(w, page) }); err != nil {
 		return err
 	}
 	name := c.Out
@@ -108,6 +127,45 @@ func (c *reportCommand) Run(env *environment) error {
 	}
 	_, err = fmt.Fprintf(env.stdout, "%s\n", quote.Text(name))
 	return err
+}
+
+// save writes a file, or nothing if a signal ends the command.
+func save(out *memoryreport.Output, write func(io.Writer) error) error {
+	end := atSignal(out.Abandon, always)
+	defer end()
+	return out.WriteBy(write)
+}
+
+// format is html, json or csv.
+func (c *reportCommand) format() string {
+	if c.Format != "" {
+		return c.Format
+	}
+	for _, format := range []string{"json", "csv"} {
+		if strings.EqualFold(filepath.Ext(c.Out), "."+format) {
+			return format
+		}
+	}
+	return "html"
+}
+
+// writer writes a page in the format.
+func (c *reportCommand) writer() func(io.Writer, *memoryreport.Page) error {
+	switch c.format() {
+	case "json":
+		return memoryreport.WriteJSON
+	case "csv":
+		return memoryreport.WriteCSV
+	}
+	return memoryreport.Write
+}
+
+// patterns are the categories of the command line.
+func (c *reportCommand) patterns() (list []memoryreport.Pattern) {
+	for _, p := range c.Category {
+		list = append(list, memoryreport.Pattern(p))
+	}
+	return list
 }
 
 // files are the snapshots, and whether they are ranks of one run.
@@ -207,12 +265,12 @@ func (c *reportCommand) defaultName() string {
 	if name == string(filepath.Separator) || name == "" {
 		name = "report"
 	}
-	return name + ".html"
+	return name + "." + c.format()
 }
 
 // one makes the page of a snapshot: a report of each device that has anything.
 func (c *reportCommand) one(env *environment, path string) (*memoryreport.Page, error) {
-	file, name, err := c.open(env, path)
+	file, name, err := c.open(env, path, false)
 	if err != nil {
 		return nil, err
 	}
@@ -226,14 +284,14 @@ func (c *reportCommand) one(env *environment, path string) (*memoryreport.Page, 
 		page.Notes = append(page.Notes, english.Plural(more, "more device is", "more devices are")+" not shown; --device chooses one.")
 	}
 	for _, device := range devices {
-		options := memoryreport.Options{Title: fmt.Sprintf("device %d", device), Device: device, Share: len(devices)}
+		options := memoryreport.Options{Title: fmt.Sprintf("device %d", device), Device: device, Share: len(devices), Categories: c.patterns()}
 		if device == chosen {
 			page.Shown = len(page.Reports)
 			if err := c.addComparison(env, file, &options); err != nil {
 				return nil, err
 			}
 		}
-		data, err := memoryreport.Build(file, options)
+		data, err := env.build(file, options)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", quote.Text(name), err)
 		}
@@ -243,8 +301,8 @@ func (c *reportCommand) one(env *environment, path string) (*memoryreport.Page, 
 }
 
 // open reads a snapshot, and says of a trace which command takes it.
-func (c *reportCommand) open(env *environment, path string) (*snapshot.File, string, error) {
-	file, name, err := env.openSnapshot(path, c.MaxMemory)
+func (c *reportCommand) open(env *environment, path string, quiet bool) (*snapshot.File, string, error) {
+	file, name, err := env.openSnapshot(path, c.MaxMemory, quiet)
 	if errors.Is(err, snapshot.ErrTrace) {
 		err = fmt.Errorf("%s: this is a trace, not a memory snapshot; gaugeblock whatif takes it", quote.Text(name))
 	}
@@ -259,15 +317,15 @@ func (c *reportCommand) two(env *environment, files []string) (*memoryreport.Pag
 		titles = [2]string{files[0], files[1]}
 	}
 	for i, path := range files {
-		file, name, err := c.open(env, path)
+		file, name, err := c.open(env, path, false)
 		if err != nil {
 			return nil, err
 		}
-		options := memoryreport.Options{Title: titles[i], Device: chooseDevice(file, c.Device), Share: len(files)}
+		options := memoryreport.Options{Title: titles[i], Device: chooseDevice(file, c.Device), Share: len(files), Categories: c.patterns()}
 		if err := c.addComparison(env, file, &options); err != nil {
 			return nil, err
 		}
-		data, err := memoryreport.Build(file, options)
+		data, err := env.build(file, options)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", quote.Text(name), err)
 		}
@@ -276,122 +334,6 @@ func (c *reportCommand) two(env *environment, files []string) (*memoryreport.Pag
 	page.Source = titles[0] + " and " + titles[1]
 	page.Compared = memoryreport.Compare(page.Reports[0], page.Reports[1])
 	return page, nil
-}
-
-// mostOpened is how many ranks can be opened on a page.
-const mostOpened = 16
-
-// ranks makes the page of the ranks of a run, at one iteration: the last one that was out of
-// memory, or else the last. The worst rank is shown first. A rank that cannot be read is left
-// out, and makes the exit status 2.
-func (c *reportCommand) ranks(env *environment, files []string) (*memoryreport.Page, error) {
-	page := &memoryreport.Page{}
-	progress := newProgress(env.stderr, len(files), false)
-	progress.counting = "%d of %d snapshots"
-	stderr := progress.above(env.stderr)
-	names := make([]string, len(files))
-	for i, path := range files {
-		names[i] = filepath.ToSlash(rankName(c.Snapshots, path))
-	}
-	groups := memoryreport.GroupByIteration(names)
-	builders := make([]*memoryreport.RankBuilder, len(groups))
-	var shown rankGroup
-	for i, group := range groups {
-		now := rankGroup{index: i, ranks: &memoryreport.RankBuilder{}}
-		builders[i] = now.ranks
-		for _, k := range group.Files {
-			progress.advance()
-			err := c.addRank(env, &now, files[k], names[k], len(group.Files))
-			if err == nil {
-				continue
-			}
-			env.status = statusBadInput
-			fmt.Fprintf(stderr, "gaugeblock: %s\n", messageOf(err))
-			if len(page.Notes) < 20 {
-				page.Notes = append(page.Notes, fmt.Sprintf("%s is left out: %s", filepath.Base(files[k]), messageOf(err)))
-			}
-		}
-		if now.worst != nil && (shown.worst == nil || now.ranks.Failed() || !shown.ranks.Failed()) {
-			shown = now
-		}
-	}
-	progress.finish()
-	if shown.worst == nil {
-		return nil, errors.New("no rank can be read")
-	}
-	page.Source = filepath.Base(strings.TrimSuffix(c.defaultName(), ".html")) + ", " + english.Plural(len(files), "snapshot", "")
-	if err := c.showRanks(env, page, &shown); err != nil {
-		return nil, err
-	}
-	page.Iterations = memoryreport.IterationsOf(groups, builders, shown.index)
-	return page, nil
-}
-
-// rankGroup is the ranks of one iteration.
-type rankGroup struct {
-	index   int
-	ranks   *memoryreport.RankBuilder
-	reports []*memoryreport.Data // of the first mostOpened ranks, and of the worst one
-	at      []int                // which ranks these are
-	worst   *snapshot.File
-	options memoryreport.Options // of the worst one
-}
-
-// addRank adds a snapshot.
-func (c *reportCommand) addRank(env *environment, g *rankGroup, path, name string, share int) error {
-	file, _, err := c.open(env, path)
-	if err != nil {
-		return err
-	}
-	options := memoryreport.Options{Device: chooseDevice(file, c.Device), Share: min(share, mostOpened)}
-	data, err := memoryreport.Build(file, options)
-	if err != nil {
-		return fmt.Errorf("%s: %w", quote.Text(name), err)
-	}
-	g.ranks.Add(name, data)
-	last := g.ranks.Len() - 1
-	isWorst := g.ranks.Worst() == last
-	if isWorst {
-		g.worst, g.options = file, options
-	}
-	switch n := len(g.reports); {
-	case n < mostOpened:
-		g.reports, g.at = append(g.reports, data), append(g.at, last)
-	case isWorst:
-		g.reports[n-1], g.at[n-1] = data, last
-	}
-	return nil
-}
-
-// showRanks adds the ranks of one iteration to the page.
-func (c *reportCommand) showRanks(env *environment, page *memoryreport.Page, g *rankGroup) error {
-	worst := g.ranks.Worst()
-	if err := c.addComparison(env, g.worst, &g.options); err != nil {
-		return err
-	}
-	data, err := memoryreport.Build(g.worst, g.options)
-	if err != nil {
-		return err
-	}
-	for i, rank := range g.at {
-		if rank == worst {
-			g.reports[i], page.Shown = data, i
-		}
-		g.reports[i].Title = g.ranks.Title(rank)
-	}
-	page.Reports, page.Ranks = g.reports, g.ranks.Ranks(g.at)
-	return nil
-}
-
-// rankName is the path of a rank below the folder that was given, since the folder's own name
-// may have numbers too.
-func rankName(arguments []string, path string) string {
-	for _, folder := range arguments {
-		if below, err := filepath.Rel(folder, path); err == nil && below != "." && !strings.HasPrefix(below, "..") {
-			return below
-		}
-	}
-	return filepath.Base(path)
 }
 
 // addComparison compares other settings. Without history there is a page all the same.
@@ -407,9 +349,22 @@ func (c *reportCommand) addComparison(env *environment, file *snapshot.File, opt
 	if err != nil {
 		return err
 	}
+	workload.DeviceMemory = c.Capacity.bytes
 	options.Comparison, err = env.compare(workload, compare.Options{Limit: c.Limit.bytes, AsRecorded: !c.Limit.given, MaxMemory: c.MaxMemory.most()}, false)
 	if err == nil {
 		options.Notes = append(options.Notes, tell.Answer{Comparison: options.Comparison}.LimitNote(), tell.Answer{Comparison: options.Comparison}.ReleaseNote())
 	}
 	return inFile(c.Snapshots[0], err)
+}
+
+// build makes a report, with a progress bar.
+func (e *environment) build(file *snapshot.File, o memoryreport.Options) (*memoryreport.Data, error) {
+	progress := newProgress(e.stderr, math.MaxInt, false)
+	progress.counting = "drawing: %d of %d entries"
+	o.Progress = func(done, of int) {
+		progress.total = of
+		progress.set(done)
+	}
+	defer progress.finish()
+	return memoryreport.Build(file, o)
 }

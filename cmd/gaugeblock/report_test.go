@@ -2,9 +2,12 @@ package main
 
 import (
 	"bytes"
+	"encoding/csv"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"os"
 	"path/filepath"
@@ -309,6 +312,97 @@ func TestReportRanks(t *testing.T) {
 	var stdout, stderr bytes.Buffer
 	if status := run([]string{"report", empty}, strings.NewReader(""), &stdout, &stderr); status != statusBadInput || !strings.Contains(stderr.String(), "no snapshot (.pickle, .pkl, .json) in or below this folder") {
 		t.Errorf("status %d, %s", status, &stderr)
+	}
+}
+
+// TestReportFolder: with a folder behind -o any rank of a run can be opened: there is a page of each, and
+// one of all that leads to them. What is no page is not replaced.
+func TestReportFolder(t *testing.T) {
+	dir := copied(t, "rank_0.pickle.gz", "rank_10.pickle.gz", "odd.pickle.gz")
+	out := filepath.Join(t.TempDir(), "pages") + "/"
+	report := func() (int, string) {
+		var stdout, stderr bytes.Buffer
+		status := run([]string{"report", dir, "--no-whatif", "-o", out}, strings.NewReader(""), &stdout, &stderr)
+		return status, stdout.String() + stderr.String()
+	}
+	for range 2 {
+		if status, says := report(); status != statusExact || says != filepath.Join(out, "index.html")+"\n" {
+			t.Fatalf("status %d, %s", status, says)
+		}
+	}
+	index, err := os.ReadFile(filepath.Join(out, "index.html"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	left, err := os.ReadDir(out)
+	if err != nil || len(left) != 4 {
+		t.Fatalf("%v, %v", left, err)
+	}
+	for _, page := range []struct{ name, source string }{{"rank0.html", "rank 0, rank_0.pickle.gz"}, {"rank10.html", "rank 10, rank_10.pickle.gz"}, {"file1.html", "odd.pickle.gz, odd.pickle.gz"}} {
+		text, err := os.ReadFile(filepath.Join(out, page.name))
+		if err != nil || !strings.Contains(string(text), `"source":"`+page.source+`"`) || !strings.Contains(string(index), `"page":"`+page.name+`"`) {
+			t.Errorf("%s: %v, %d bytes", page.name, err, len(text))
+		}
+	}
+	if err := os.WriteFile(filepath.Join(out, "rank10.html"), []byte("<p>mine</p>"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if status, says := report(); status != statusBadInput || !strings.Contains(says, "is not a page of gaugeblock: name another folder") {
+		t.Errorf("status %d, %s", status, says)
+	}
+}
+
+// TestReportCategories: the user's own patterns divide the memory, in the page, in JSON and in CSV.
+func TestReportCategories(t *testing.T) {
+	const small = "../../snapshot/report/testdata/small.json"
+	report := func(args ...string) (int, string) {
+		var stdout, stderr bytes.Buffer
+		status := run(append([]string{"report", small, "--no-whatif", "-o", "-"}, args...), strings.NewReader(""), &stdout, &stderr)
+		return status, stdout.String() + stderr.String()
+	}
+	own := []string{"--category", "model=functional\\.py:10 linear$", "--category", "steps=^train\\.py:4. step", "--category", "model=forward", "--category", "steps=forward"}
+	status, text := report(append(own, "--format", "json")...)
+	var page struct {
+		Reports []struct {
+			OwnCategories bool
+			Categories    []struct {
+				Name, Reason string
+				Max          uint64
+			}
+		}
+	}
+	if err := json.Unmarshal([]byte(text), &page); err != nil || status != statusExact || !page.Reports[0].OwnCategories {
+		t.Fatalf("status %d, %v", status, err)
+	}
+	sizes := map[string]uint64{}
+	for _, c := range page.Reports[0].Categories {
+		sizes[c.Name] = c.Max
+	}
+	// 5 MiB and 1 KiB of linear; of step three blocks, of which the first stays.
+	if want := map[string]uint64{"model": 5<<20 + 1<<10, "steps": 34603520, "none of the patterns": 0}; !maps.Equal(sizes, want) {
+		t.Errorf("%v, want %v", sizes, want)
+	}
+	status, text = report(append(own, "--format", "csv")...)
+	rows, err := csv.NewReader(strings.NewReader(text)).ReadAll()
+	if err != nil || status != statusExact || len(rows) < 3 || rows[0][4] != "category" {
+		t.Fatalf("status %d, %v: %s", status, err, text)
+	}
+	for _, row := range rows[1:] {
+		if want := map[string]string{"forward": "model", "step": "steps"}[row[1]]; row[4] != want {
+			t.Errorf("%q, want %s", row, want)
+		}
+	}
+	for _, wrong := range []string{"x", "=x", "x=", "x=("} {
+		if status, text := report("--category", wrong); status != statusBadInput || !strings.Contains(text, "--category") {
+			t.Errorf("%q: status %d, %s", wrong, status, text)
+		}
+	}
+	out := filepath.Join(t.TempDir(), "sites.csv")
+	if status := run([]string{"report", small, "--no-whatif", "-o", out}, nil, io.Discard, io.Discard); status != statusExact {
+		t.Error(status)
+	}
+	if text, err := os.ReadFile(out); err != nil || !strings.HasPrefix(string(text), "report,function,file,line,category,") {
+		t.Errorf("%v: %.40s", err, text)
 	}
 }
 

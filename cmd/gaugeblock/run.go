@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -27,6 +26,8 @@ type runCommand struct {
 	GPU         string    `name:"gpu" default:"h200" placeholder:"GPU" help:"What GPU: ${gpus} (default: h200)."`
 	Memory      byteLimit `name:"memory" placeholder:"BYTES" help:"Memory of each GPU, such as 24GiB (default: as the GPU has)."`
 	GPUs        int       `name:"gpus" default:"1" placeholder:"N" help:"How many GPUs (default: 1)."`
+	Rank        int       `name:"rank" placeholder:"R" help:"With --world-size: which rank (default: 0)."`
+	WorldSize   int       `name:"world-size" placeholder:"N" help:"Run only one rank of a program for N processes; the others are taken to have what it has."`
 	Settings    string    `name:"settings" placeholder:"SETTINGS" help:"The allocator's settings, as in PYTORCH_ALLOC_CONF (default: those of the environment)."`
 	MaxReserved byteLimit `name:"max-reserved" placeholder:"BYTES" help:"Exit with 1 if more than this is reserved on a GPU."`
 	Report      string    `name:"report" placeholder:"FILE" help:"Write the page of gaugeblock report to this file."`
@@ -49,6 +50,8 @@ it ran out of memory, and what to try:
 
     gaugeblock run -- python train.py
     gaugeblock run --gpu 4090 --settings expandable_segments:True -- python train.py
+    gaugeblock run -- torchrun --nproc-per-node 4 train.py
+    gaugeblock run --rank 0 --world-size 1024 -- python train.py
 
 Kernels are not run, so what is computed on the GPU is not there; docs/run.md tells what
 that means. What the program prints is its own; the lines of this command go to the error
@@ -68,6 +71,9 @@ func (c *runCommand) Validate() error {
 	}
 	if c.GPUs < 1 || c.GPUs > fakegpu.MaxDevices {
 		return fmt.Errorf("--gpus=%d is not from 1 to %d", c.GPUs, fakegpu.MaxDevices)
+	}
+	if c.WorldSize < 0 || c.Rank < 0 || c.Rank >= max(c.WorldSize, 1) {
+		return fmt.Errorf("--rank=%d and --world-size=%d: a rank is from 0 to one less than their number", c.Rank, c.WorldSize)
 	}
 	if c.MaxGrowth != nil && c.Compare == "" {
 		return errors.New("--max-growth needs --compare")
@@ -90,13 +96,17 @@ func (c *runCommand) Run(env *environment) error {
 	if err != nil {
 		return err
 	}
+	outputs, err := c.outputs()
+	if err != nil {
+		return err
+	}
 	folder, err := os.MkdirTemp("", "gaugeblock-run-")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(folder)
 	options := runner.Options{
-		Command: command, GPU: gpu, Memory: c.Memory.bytes, GPUs: c.GPUs, Settings: c.Settings,
+		Command: command, GPU: gpu, Memory: c.Memory.bytes, GPUs: c.GPUs, Rank: c.Rank, WorldSize: c.WorldSize, Settings: c.Settings,
 		Snapshot: c.Snapshot != "", Report: c.Report != "", Sites: c.Sites || old != nil, NoValues: c.Values == "none", NoCuDNN: c.CuDNN == "none",
 		Say: say, Progress: c.progress(env),
 	}
@@ -124,7 +134,7 @@ func (c *runCommand) Run(env *environment) error {
 		}
 	}
 	env.status = c.status(env, record, old)
-	return c.write(env, record)
+	return c.write(env, record, outputs)
 }
 
 // progress writes a line that is overwritten, if the error output is a terminal.
@@ -230,12 +240,24 @@ func (c *runCommand) status(env *environment, r, old *runner.Record) int {
 	return r.Status
 }
 
+// outputs are the files that are asked for: that they can be written is known before the program runs.
+type outputs struct{ json, snapshot *memoryreport.Output }
+
+func (c *runCommand) outputs() (o outputs, err error) {
+	if _, err := openOutput(c.Report); err != nil { // gaugeblock report opens it
+		return o, err
+	}
+	if o.json, err = openOutput(c.JSON); err != nil {
+		return o, err
+	}
+	o.snapshot, err = openOutput(c.Snapshot)
+	return o, err
+}
+
 // write writes the files that are asked for.
-func (c *runCommand) write(env *environment, result *runner.Record) error {
-	if c.JSON != "" {
-		if err := writeForPrograms(c.JSON, result); err != nil {
-			return err
-		}
+func (c *runCommand) write(env *environment, result *runner.Record, to outputs) error {
+	if err := writeForPrograms(to.json, result); err != nil {
+		return err
 	}
 	if c.Snapshot == "" && c.Report == "" {
 		return nil
@@ -253,7 +275,12 @@ func (c *runCommand) write(env *environment, result *runner.Record) error {
 		}
 	}
 	if c.Snapshot != "" {
-		return publish(worst.Snapshot, c.Snapshot)
+		file, err := os.Open(worst.Snapshot)
+		if err != nil {
+			return err
+		}
+		defer file.Close()
+		return writeWhole(to.snapshot, file)
 	}
 	return nil
 }
@@ -262,28 +289,4 @@ func (c *runCommand) write(env *environment, result *runner.Record) error {
 func (*runCommand) reportMemory() (l byteLimit) {
 	_ = l.UnmarshalText([]byte("4GiB"))
 	return l
-}
-
-// publish copies a file, and leaves none behind that is not whole.
-func publish(from, to string) error {
-	source, err := os.Open(from)
-	if err != nil {
-		return err
-	}
-	defer source.Close()
-	part, err := os.CreateTemp(filepath.Dir(to), ".gaugeblock-")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(part.Name())
-	if _, err := io.Copy(part, source); err != nil {
-		return errors.Join(err, part.Close())
-	}
-	if err := errors.Join(part.Chmod(0o644), part.Close()); err != nil {
-		return err
-	}
-	if err := os.Rename(part.Name(), to); err != nil {
-		return fmt.Errorf("%s: %w", quote.Text(to), err)
-	}
-	return nil
 }

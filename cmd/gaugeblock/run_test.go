@@ -95,6 +95,32 @@ func TestRunComparedWithNothing(t *testing.T) {
 	}
 }
 
+// A file that cannot be written is refused before the program is run, and what is written is not half
+// there.
+func TestRunOutputs(t *testing.T) {
+	folder := t.TempDir()
+	none := filepath.Join(folder, "none", "file")
+	for _, flag := range []string{"--json", "--snapshot", "--report"} {
+		if status, said := runsProgram(t, "1", flag, none); status != 2 || !strings.Contains(said, "none/file cannot be written") || strings.Contains(said, "peak reserved") {
+			t.Errorf("%s: %d\n%s", flag, status, said)
+		}
+	}
+	if status, said := runsProgram(t, "1", "--json", filepath.Join(folder, "result")); status != 0 {
+		t.Error(status, said)
+	}
+	if files, err := os.ReadDir(folder); err != nil || len(files) != 1 {
+		t.Error(files, err)
+	}
+	var stderr bytes.Buffer
+	if status := run([]string{"fit", "--var", "A=1..2", "--json", none, "--", reserving(t, "1")}, strings.NewReader(""), &bytes.Buffer{}, &stderr); status != 2 || strings.Contains(stderr.String(), "h200, 1") {
+		t.Error(status, stderr.String())
+	}
+	stderr.Reset()
+	if status := run([]string{"compare", filepath.Join("..", "..", "snapshot", "testdata", "small.4.pickle"), "pytorch", "--report", none}, strings.NewReader(""), &bytes.Buffer{}, &stderr); status != 2 || !strings.Contains(stderr.String(), "none/file cannot be written") {
+		t.Error(status, stderr.String())
+	}
+}
+
 // With --range the program is run a second time, and the result has both peaks.
 func TestRunRange(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "result.json")

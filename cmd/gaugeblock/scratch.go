@@ -91,6 +91,8 @@ func killChildren(pid int) {
 	}
 	for _, child := range children {
 		killChildren(child)
-		_ = syscall.Kill(child, syscall.SIGKILL)
+		if process, err := os.FindProcess(child); err == nil {
+			_ = process.Kill()
+		}
 	}
 }

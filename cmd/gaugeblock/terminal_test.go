@@ -124,6 +124,43 @@ func TestUnfinishedBar(t *testing.T) {
 	}
 }
 
+// TestReadingIsShown: how much of a file was read is on the bar.
+func TestReadingIsShown(t *testing.T) {
+	terminal, screen, err := pty.Open()
+	if err != nil {
+		t.Skipf("there is no terminal: %v", err)
+	}
+	defer terminal.Close()
+	if err := pty.Setsize(terminal, &pty.Winsize{Rows: 40, Cols: 80}); err != nil {
+		t.Fatal(err)
+	}
+	shown := make(chan string, 1)
+	go func() {
+		var text []byte
+		for part := make([]byte, 1<<10); !bytes.Contains(text, []byte("of 8 MiB")); {
+			n, err := terminal.Read(part)
+			if text = append(text, part[:n]...); err != nil {
+				break
+			}
+		}
+		shown <- string(text)
+	}()
+	r := &readingProgress{from: bytes.NewReader(make([]byte, 6<<20)), progress: newProgress(screen, 8, false)}
+	r.progress.started, r.progress.counting = time.Now().Add(-time.Hour), "reading: %d of %d MiB"
+	if n, err := io.Copy(io.Discard, r); n != 6<<20 || err != nil {
+		t.Errorf("%d bytes, %v", n, err)
+	}
+	select {
+	case text := <-shown:
+		if !strings.Contains(text, "reading: 6 of 8 MiB") {
+			t.Errorf("%q", text)
+		}
+	case <-time.After(time.Minute):
+		t.Error("nothing is shown")
+	}
+	r.progress.finish()
+}
+
 // TestBoldOnTerminal: the first line is bold on a terminal, and not with NO_COLOR or TERM=dumb,
 // and no line is wider than the terminal but the three first ones.
 func TestBoldOnTerminal(t *testing.T) {

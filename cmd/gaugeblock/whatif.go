@@ -36,6 +36,7 @@ type whatifCommand struct {
 	Settings  []string  `name:"settings" sep:"none" placeholder:"TEXT" help:"Compare these settings (PYTORCH_ALLOC_CONF) instead of the usual ones; may be given several times. Empty means the default."`
 	Limit     byteLimit `name:"limit" placeholder:"SIZE" help:"Compare under this memory fraction: 4420MiB, 39.5GiB, 4634705920B, or none. Without it and --device-memory, the limits that the recorded run reached, if it reached one."`
 	Memory    byteLimit `name:"device-memory" placeholder:"SIZE" help:"Compare on a device that has so much memory for the program."`
+	Capacity  byteLimit `name:"capacity" placeholder:"SIZE" help:"The total capacity of the device, as PyTorch's message has it: with it the memory outside of the allocator is told."`
 	Search    bool      `name:"search" help:"Find the smallest limit without out of memory, for each of the settings."`
 	All       bool      `name:"all" help:"Show all settings that were compared. Otherwise the table has at most six rows."`
 	Why       bool      `name:"why" help:"Tell the reasons: what happened, why, what to do and how sure that is, in full sentences."`
@@ -129,7 +130,7 @@ func (c *whatifCommand) Validate() error {
 
 // Run reads the file, compares the settings, and prints the predictions.
 func (c *whatifCommand) Run(env *environment) error {
-	fmt.Fprint(env.stderr, c.Limit.question("--limit"), c.Memory.question("--device-memory"))
+	fmt.Fprint(env.stderr, c.Limit.question("--limit"), c.Memory.question("--device-memory"), c.Capacity.question("--capacity"))
 	if m, err := c.errorText(env); m != nil || err != nil {
 		if err != nil {
 			return err
@@ -145,6 +146,9 @@ func (c *whatifCommand) Run(env *environment) error {
 	}
 	if err != nil {
 		return err
+	}
+	if c.Capacity.bytes > 0 {
+		workload.DeviceMemory = c.Capacity.bytes
 	}
 	options := compare.Options{
 		Settings: c.Settings, Limit: c.Limit.bytes, DeviceMemory: c.Memory.bytes, SearchLimit: c.Search, Jobs: c.Jobs, MaxMemory: c.MaxMemory.most(),
@@ -202,7 +206,7 @@ func (c *whatifCommand) workload(env *environment) (*history.Workload, []string,
 	if strings.HasSuffix(c.File, ".jsonl") || strings.HasSuffix(c.File, ".jsonl.gz") {
 		return c.fromTrace()
 	}
-	file, name, err := env.openSnapshot(c.File, c.MaxMemory)
+	file, name, err := env.openSnapshot(c.File, c.MaxMemory, c.JSON)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -234,8 +238,8 @@ func (r *release) orOf(file *snapshot.File) []upstream.Release {
 	return history.ReleasesOf(file.Version)
 }
 
-// openSnapshot reads a snapshot, and returns its name in messages.
-func (e *environment) openSnapshot(path string, maxMemory byteLimit) (*snapshot.File, string, error) {
+// openSnapshot reads a snapshot, with a progress bar, and returns its name in messages.
+func (e *environment) openSnapshot(path string, maxMemory byteLimit, quiet bool) (*snapshot.File, string, error) {
 	most := maxMemory.most()
 	// while it reads, garbage is collected sooner near the limit
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(int64(most)))
@@ -243,8 +247,33 @@ func (e *environment) openSnapshot(path string, maxMemory byteLimit) (*snapshot.
 		file, err := snapshot.ReadLimited(e.stdin, "stdin", most)
 		return file, "stdin", err
 	}
-	file, err := snapshot.OpenLimited(path, most)
+	in, err := os.Open(path)
+	if err != nil {
+		return nil, path, err
+	}
+	defer in.Close()
+	reading := &readingProgress{from: in, progress: newProgress(e.stderr, 0, quiet)}
+	if there, err := in.Stat(); err == nil {
+		reading.progress.total = int(there.Size() >> 20)
+	}
+	reading.progress.counting = "reading: %d of %d MiB"
+	defer reading.progress.finish()
+	file, err := snapshot.ReadLimited(reading, path, most)
 	return file, path, err
+}
+
+// readingProgress counts what is read.
+type readingProgress struct {
+	from     io.Reader
+	progress *progress
+	read     int64
+}
+
+func (r *readingProgress) Read(p []byte) (int, error) {
+	n, err := r.from.Read(p)
+	r.read += int64(n)
+	r.progress.set(int(r.read >> 20))
+	return n, err
 }
 
 // chooseDevice is the device of the flag, or without one that of history.ChooseDevice.

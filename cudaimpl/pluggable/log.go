@@ -62,7 +62,7 @@ func newLog(path string, d Device, settings string) (*opLog, error) {
 	if err != nil {
 		return nil, err
 	}
-	release, _ := upstream.Following(upstream.Rules{}) // those of the library
+	release, _ := upstream.OldestWith(upstream.Rules{}) // those of the library
 	part, err := os.Create(path + ".part")
 	if err != nil {
 		return nil, err

@@ -26,10 +26,14 @@ type library struct {
 	version string // of its symbols: the name of the version node
 }
 
-var runtimeSources = []string{"runtime.c", "kernels.c", "properties.c"}
+var runtimeSources = []string{"runtime.c", "runtime_memory.c", "kernels.c", "properties.c", "absent.c"}
+
+var driverSources = []string{
+	"core.c", "driver.c", "contexts.c", "entries.c", "pointers.c", "hostmemory.c", "pools.c", "hostpools.c", "modules.c", "parameters.c", "peers.c", "values.c", "absent.c",
+}
 
 var libraries = []library{
-	{name: "libcuda.so.1", sources: []string{"core.c", "driver.c", "hostmemory.c", "modules.c", "values.c"}, options: []string{"-ldl", "-lpthread"}},
+	{name: "libcuda.so.1", sources: driverSources, options: []string{"-ldl", "-lpthread"}},
 	{name: "libcudart.so.13", sources: runtimeSources, options: []string{"-DGAUGEBLOCK_CUDART=13", "-lpthread"}, version: "libcudart.so.13"},
 	{name: "libcudart.so.12", sources: runtimeSources, options: []string{"-DGAUGEBLOCK_CUDART=12", "-lpthread"}, version: "libcudart.so.12"},
 	{name: "libnvidia-ml.so.1", sources: []string{"nvml.c"}},

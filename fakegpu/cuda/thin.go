@@ -208,7 +208,8 @@ func lacking(name string) string {
 //	ok          does nothing
 //	makes       gives a new object in its first argument
 //	unmakes     frees such an object
-//	works       is work on the stream of the handle that is its first argument
+//	works       is work on the stream of the handle that is its first argument; behind it may be what
+//	            it answers, as behind sets
 //	sets N:T    answers 0 in its argument N, counted from 0 without floating-point numbers, a T *
 //	lacks       fails when it is called
 func function(name, kind string, arguments []string) (string, error) {
@@ -220,16 +221,20 @@ func function(name, kind string, arguments []string) (string, error) {
 	case "unmakes":
 		return fmt.Sprintf("API %s(void *made) { return unmake(made); }\n", name), nil
 	case "works":
+		if len(arguments) > 0 {
+			return setter(name, arguments, fmt.Sprintf("work(a0, %q)", name))
+		}
 		return fmt.Sprintf("API %s(const struct handle *h) { return work(h, \"%[1]s\"); }\n", name), nil
 	case "lacks":
 		return lacking(name), nil
 	case "sets":
-		return setter(name, arguments)
+		return setter(name, arguments, "0")
 	}
 	return "", fmt.Errorf("%s is %q, which is nothing known", name, kind)
 }
 
-func setter(name string, arguments []string) (string, error) {
+// setter is a function that sets its arguments and returns a result.
+func setter(name string, arguments []string, result string) (string, error) {
 	var sets []string
 	most := -1
 	for _, a := range arguments {
@@ -246,5 +251,5 @@ func setter(name string, arguments []string) (string, error) {
 		parameters = append(parameters, fmt.Sprintf("void *a%d", i))
 		unused = append(unused, fmt.Sprintf("(void)a%d; ", i))
 	}
-	return fmt.Sprintf("API %s(%s) { %s%sreturn 0; }\n", name, strings.Join(parameters, ", "), strings.Join(unused, ""), strings.Join(sets, "")), nil
+	return fmt.Sprintf("API %s(%s) { %s%sreturn %s; }\n", name, strings.Join(parameters, ", "), strings.Join(unused, ""), strings.Join(sets, ""), result), nil
 }

@@ -19,7 +19,7 @@ func (sys *System) Refine() (*bounded.State, error) {
 		Block: func(b *spec.BlockView) { addBlock(&s, b) },
 		StreamUse: func(u *spec.StreamUseView) {
 			uses[u.Block] = append(uses[u.Block], u.Stream)
-			if u.DuringRouting {
+			if u.DuringCapture {
 				s.GraphStreamUses = append(s.GraphStreamUses, model.GraphStreamUse{Block: u.Block, Stream: u.Stream})
 			}
 		},

@@ -269,7 +269,7 @@ func eventsInOrder(s *model.State) bool {
 }
 
 // workIsAwaited: pending work that uses memory of a block which the program does not hold is
-// waited for before the block can be allocated again: by an event behind it, or by the free
+// waited for before the block can be allocated again: by an event after it, or by the free
 // of the block, if that is deferred.
 func workIsAwaited(s *model.State) bool {
 	for _, x := range s.Streams {

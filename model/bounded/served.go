@@ -159,7 +159,7 @@ func (c *CachingAllocator) livePoolsServe(from *model.State, label int, to *mode
 func (c *CachingAllocator) limitHolds(s *model.State) bool { return granted(s) <= c.Limit }
 
 // promptlyReclaimed: after a malloc outside of captures no block waits though no work is pending on
-// it. The event of a free that was deferred is behind later work too.
+// it. The event of a free that was deferred comes after later work too.
 func (c *CachingAllocator) promptlyReclaimed(from *model.State, label int, to *model.State) bool {
 	if _, _, is := c.request(label); !is || len(from.Truth.Captures) > 0 {
 		return true

@@ -52,7 +52,7 @@ func (b *Bounds) Trace(name string, steps []explore.Step[*model.State]) (trace.H
 // do not wait for work, which a trace cannot ask for; no statistics are expected.
 func (b *Bounds) Tracer(name string) *Tracer {
 	t := &Tracer{bounds: b, live: map[int]int64{}, underWay: map[int]trace.Op{}, holders: map[int][]int{}, checkpoints: map[int]savedState{}}
-	release, _ := upstream.Following(b.Rules)
+	release, _ := upstream.OldestWith(b.Rules)
 	t.Header = trace.Header{
 		Source: "gaugeblock model/bounded", Release: release.Name, Family: name, Devices: 1, Waits: true,
 		TotalMemory: b.Memory, Settings: b.settings(), Geometry: b.Geometry,

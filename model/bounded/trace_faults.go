@@ -6,7 +6,7 @@ import (
 	"gaugeblock/spec/trace"
 )
 
-// Driver calls that fail in a trace: the operation comes behind a fault, which names the call.
+// Driver calls that fail in a trace: the operation comes after a fault, which names the call.
 
 // faultyStep appends the operations of a step in which a driver call fails. A step FailedMalloc
 // allocates nothing, and in a step FailedFree nothing is freed.

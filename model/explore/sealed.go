@@ -9,7 +9,7 @@ import (
 	"os"
 )
 
-// A sealed file is a short text, and behind it a line with its checksum. It is never there in part.
+// A sealed file is a short text, and after it a line with its checksum. It is never there in part.
 
 // longestSealed is more than any of them has, in bytes.
 const longestSealed = 1 << 20

@@ -70,7 +70,7 @@ func (c *Config) fail(line int, format string, args ...any) error {
 	return &SyntaxError{c.File, line, fmt.Sprintf(format, args...)}
 }
 
-// entry reads a line, or what a line has behind the keyword.
+// entry reads a line, or what a line has after the keyword.
 func (c *Config) entry(section, text string, line int) error {
 	names := strings.Fields(text)
 	switch section {

@@ -15,6 +15,7 @@ import sys
 import threading
 import time
 
+import gaugeblock_alone
 import gaugeblock_values as values
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -35,6 +36,9 @@ written = False
 
 
 def start():
+    local = os.environ.get("LOCAL_WORLD_SIZE", "")
+    if local.isdigit() and int(local) > int(os.environ["GAUGEBLOCK_CUDA_DEVICES"]):
+        os.environ["GAUGEBLOCK_CUDA_DEVICES"] = str(min(int(local), 16))  # as many as torchrun starts processes
     load_libraries(os.environ["GAUGEBLOCK_RUN_LIBRARIES"])
     sys.meta_path.insert(0, AfterTorch())
 
@@ -108,6 +112,8 @@ def prepare(torch):
     global no_values
     if os.environ.get("GAUGEBLOCK_RUN_VALUES") != "none":
         no_values = values.start(torch, os.path.join(os.path.dirname(HERE), "values"), where)
+    if "GAUGEBLOCK_RUN_ALONE" in os.environ:
+        gaugeblock_alone.prepare(torch)
     torch.cuda._lazy_call(lambda: at_first_use(torch))
     from multiprocessing import util
 
@@ -192,13 +198,19 @@ def out_of_memory(device, asked, limit, free):
 def where():
     """The user's line: the innermost one that is in no installed package, of this thread or, in the
     backward pass, whose threads run no Python, of the main thread."""
-    frames = [sys._getframe(1), sys._current_frames().get(threading.main_thread().ident)]
-    for frame in frames:
-        while frame is not None:
-            name = frame.f_code.co_filename
-            if "site-packages" not in name and os.path.dirname(name) != HERE and not name.startswith("<"):
-                return f"{os.path.relpath(name)}:{frame.f_lineno}"
-            frame = frame.f_back
+    at = users_line(sys._getframe(1))
+    main = threading.main_thread().ident
+    if at or main == threading.get_ident():
+        return at  # sys._current_frames has this frame too, and a frame that holds itself keeps all tensors of its callers
+    return users_line(sys._current_frames().get(main))
+
+
+def users_line(frame):
+    while frame is not None:
+        name = frame.f_code.co_filename
+        if "site-packages" not in name and os.path.dirname(name) != HERE and not name.startswith("<"):
+            return f"{os.path.relpath(name)}:{frame.f_lineno}"
+        frame = frame.f_back
     return ""
 
 

@@ -64,6 +64,14 @@ inline std::pair<Bytes *, size_t> holding(uintptr_t address, size_t bytes) {
 	return at + bytes <= i->second.size ? std::pair(&i->second, at) : std::pair<Bytes *, size_t>(nullptr, 0);
 }
 
+// doubt says that what is known of some memory may not be true any more.
+inline void doubt(uintptr_t address) {
+	std::lock_guard<std::recursive_mutex> guard(lock);
+	if (Bytes *b = holding(address, 1).first) {
+		b->state = State::assumed;
+	}
+}
+
 // make gives room for the bytes of a storage; new room holds zeros.
 inline Bytes *make(uintptr_t address, size_t size, State state) {
 	Bytes &b = table[address];
@@ -79,7 +87,7 @@ inline Bytes *make(uintptr_t address, size_t size, State state) {
 
 // Tensors that have their bytes in device memory, one behind another.
 inline bool plain(const at::Tensor &t) {
-	return t.defined() && t.is_cuda() && t.layout() == at::kStrided && !t.key_set().has(c10::DispatchKey::Python) && t.has_storage();
+	return t.defined() && t.is_cuda() && t.layout() == at::kStrided && !t.is_nested() && !t.key_set().has(c10::DispatchKey::Python) && t.has_storage();
 }
 
 inline uintptr_t base(const at::Tensor &t) {

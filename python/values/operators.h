@@ -17,6 +17,7 @@ enum class Kind {
 	empty,   // gives memory that nobody has written
 	nonzero, // reads a count from the device
 	unique,  // the same
+	count,   // the same, of something else
 	read,    // gives a value to the host
 	copy,
 	random,
@@ -30,6 +31,7 @@ struct Operator {
 	int generator = -1, sorted = -1; // arguments of that name
 	std::string name;
 
+	std::string plain_name() const { return name.substr(name.find("::") + 2); }
 	bool writes(size_t argument) const { return std::find(written.begin(), written.end(), argument) != written.end(); }
 };
 
@@ -41,6 +43,7 @@ inline Kind kind_of(const c10::OperatorHandle &op, const std::string &space, con
 	static const Names spaces = {"c10d", "_c10d_functional", "prim", "profiler", "inductor"};
 	static const Names skipped = {"record_stream", "resize_", "set_", "is_pinned", "_pin_memory", "resize_as_", "_has_compatible_shallow_copy_type", "_assert_async"};
 	static const Names unique = {"_unique", "_unique2", "unique_dim", "unique_consecutive", "unique_dim_consecutive"};
+	static const Names counted = {"_coalesce", "mode", "embedding_renorm_"};
 	static const Names random = {"random_", "randperm", "bernoulli_", "uniform_", "normal_", "multinomial", "exponential_", "native_dropout"};
 	if (name == "copy_") {
 		return Kind::copy;
@@ -48,7 +51,7 @@ inline Kind kind_of(const c10::OperatorHandle &op, const std::string &space, con
 	if (spaces.count(space) || skipped.count(name) || begins(name, "_foreach") || begins(name, "_fused") || (view && o.written.empty())) {
 		return Kind::skip;
 	}
-	if (!op.hasKernelForDispatchKey(c10::DispatchKey::CUDA)) {
+	if (!op.hasKernelForDispatchKey(c10::DispatchKey::CUDA) && name != "_coalesce") {
 		return Kind::skip; // its parts come here
 	}
 	if (begins(name, "empty") || name == "new_empty" || name == "new_empty_strided") {
@@ -57,7 +60,7 @@ inline Kind kind_of(const c10::OperatorHandle &op, const std::string &space, con
 	if (name == "_local_scalar_dense" || name == "equal") {
 		return Kind::read;
 	}
-	return name == "nonzero" ? Kind::nonzero : unique.count(name) ? Kind::unique : random.count(name) ? Kind::random : Kind::plain;
+	return name == "nonzero" ? Kind::nonzero : counted.count(name) ? Kind::count : unique.count(name) ? Kind::unique : random.count(name) ? Kind::random : Kind::plain;
 }
 
 inline Operator describe(const c10::OperatorHandle &op) {

@@ -2,6 +2,7 @@
 // PyTorch's dispatcher at a key that nobody uses, below autograd and above the devices: the operator
 // runs on the fake device, with all of its allocations, and then once more on the host over what is
 // known of its tensors. It allocates nothing on the device.
+#include "expected.h"
 #include "known.h"
 #include "operators.h"
 #include "decisions.h"
@@ -31,6 +32,20 @@ constexpr DispatchKey own_key = DispatchKey::Fake;
 void (*give_answer)(const void *, size_t);
 void (*drop_answers)();
 thread_local bool answering;
+
+// The operator that runs on the device, if its reads of the device are not counted elsewhere.
+thread_local const Operator *running;
+
+// Memory that was written while a graph was captured, and whether one is.
+std::unordered_set<uintptr_t> captured;
+const int *captures;
+
+// Whether counts of what is not known are taken to be as large as they can be.
+bool most() {
+	static const char *assume = std::getenv("GAUGEBLOCK_RUN_ASSUME");
+	static const bool answer = assume != nullptr && std::string(assume) == "most";
+	return answer;
+}
 
 template <class F> void each(const IValue &v, F f) {
 	if (v.isTensor()) {
@@ -86,13 +101,13 @@ public:
 		for (size_t w : o.written) {
 			each(args[w], [&](const at::Tensor &t) { computable = computable && (!t.is_cuda() || known::kept(t)); });
 		}
-		if (o.kind == Kind::nonzero || o.kind == Kind::unique) {
+		if (counts()) {
 			run_with_counts(below);
 		} else {
 			if (computable && o.in_place && !o.writes_over) {
 				convert(true); // before it runs: its parts may come here too
 			}
-			op.redispatchBoxed(below, stack);
+			on_the_device(below, o.kind == Kind::read || to_host ? nullptr : &o);
 			if (computable && wanted()) {
 				if (host.empty()) {
 					convert(false);
@@ -117,6 +132,17 @@ private:
 	size_t arguments, results;
 	bool to_host = false, done = false;
 	std::vector<IValue> args, host, computed;
+	at::Tensor merged; // indices without those that were twice there
+
+	bool counts() const { return o.kind == Kind::nonzero || o.kind == Kind::unique || o.kind == Kind::count; }
+
+	void on_the_device(DispatchKeySet below, const Operator *as) {
+		struct Back {
+			const Operator *before;
+			~Back() { running = before; }
+		} back{std::exchange(running, as)};
+		op.redispatchBoxed(below, stack);
+	}
 
 	// look sees what goes in.
 	void look() {
@@ -153,7 +179,7 @@ private:
 			const char *what = to_host ? "copy to the host" : o.name == "aten::equal" ? "equal" : "item";
 			decisions::count(what, known::integral(from) ? decisions::DECISION : decisions::FLOAT, known);
 		} else if (o.kind == Kind::nonzero || o.kind == Kind::unique) {
-			decisions::count(o.name.substr(o.name.find("::") + 2), decisions::DECISION, known);
+			decisions::count(o.plain_name(), decisions::DECISION, known);
 		}
 	}
 
@@ -240,7 +266,12 @@ private:
 
 	// Counts that the operator reads from the device are given to it.
 	void run_with_counts(DispatchKeySet below) {
-		if (computable) {
+		if (o.kind == Kind::count) {
+			count();
+		} else if (most() && (assumed || !computable)) {
+			suppose_most();
+			compute();
+		} else if (computable) {
 			convert(false);
 			compute();
 		}
@@ -256,7 +287,58 @@ private:
 				}
 			}
 		} drop;
-		op.redispatchBoxed(below, stack);
+		on_the_device(below, nullptr);
+		if (merged.defined()) {
+			at::Tensor indices = stack->back().toTensor()._indices();
+			c10::impl::ExcludeDispatchKeyGuard exclude(hidden());
+			std::lock_guard<std::recursive_mutex> guard(known::lock);
+			known::make(known::base(indices), known::bytes(indices), assumed ? State::assumed : State::exact);
+			known::on_host(indices).copy_(merged);
+		}
+	}
+
+	// suppose_most takes a tensor of which all elements count.
+	void suppose_most() {
+		const at::Tensor &t = args[0].toTensor();
+		assumed = computable = true;
+		c10::impl::ExcludeDispatchKeyGuard exclude(hidden());
+		at::Tensor all = o.kind == Kind::nonzero ? at::ones(t.sizes(), at::kBool)
+			: at::arange(t.numel(), at::kLong).view(t.sizes()).to(t.scalar_type());
+		host.push_back(all);
+		for (size_t k = 1; k < arguments; k++) {
+			host.push_back(other(k, args[k]));
+		}
+	}
+
+	// count gives an operator that counts for itself what it reads: where the first of what it looks
+	// for is, or how many different ones there are.
+	void count() {
+		if (give_answer == nullptr) {
+			return;
+		}
+		if (o.name == "aten::mode") {
+			const int64_t found[2] = {1, 0};
+			give_answer(found, sizeof found);
+			give_answer(found, sizeof found); // of two searches
+			return;
+		}
+		c10::impl::ExcludeDispatchKeyGuard exclude(hidden());
+		const at::Tensor t = o.name == "aten::_coalesce" ? args[0].toTensor()._indices() : args[1].toTensor();
+		State s = known::plain(t) ? known::state(t) : State::absent;
+		bool known = s == State::exact;
+		decisions::count(o.plain_name(), decisions::DECISION, known);
+		int64_t different = t.size(-1);
+		if (s != State::absent && (known || !most())) {
+			at::Tensor indices = known::on_host(t);
+			if (o.name == "aten::_coalesce") {
+				merged = std::get<0>(at::unique_dim(indices, 1));
+				assumed = !known;
+			}
+			different = merged.defined() ? merged.size(1) : std::get<0>(at::_unique(indices)).numel();
+		}
+		int32_t small = int32_t(different);
+		give_answer(&small, sizeof small);
+		give_answer(&different, sizeof different);
 	}
 
 	void answer() {
@@ -342,6 +424,9 @@ private:
 		if (place.data_ptr() != value.data_ptr()) {
 			place.copy_(value);
 		}
+		if (captures != nullptr && *captures > 0) {
+			captured.insert(known::base(t));
+		}
 		bool exact = !assumed && (all || before == State::exact || before == State::fresh);
 		known::find(known::base(t))->state = exact ? State::exact : State::assumed;
 	}
@@ -378,8 +463,13 @@ private:
 
 	std::optional<at::Tensor> assumption(const at::Tensor &t, int result) const {
 		auto infinite = [&] { return args.size() > 1 && args[1].isScalar() && std::isinf(args[1].toScalar().toDouble()); };
-		auto along = [&](int64_t dim, int64_t choices) {
-			return at::arange(t.numel(), at::kLong).remainder_(choices).view(t.transpose(dim, -1).sizes()).transpose(dim, -1);
+		auto along = [&](int64_t dim, int64_t choices, int64_t from) {
+			return at::arange(from, from + t.numel(), at::kLong).remainder_(choices).view(t.transpose(dim, -1).sizes()).transpose(dim, -1);
+		};
+		// Choices are made in turn, from the middle: tokens that end a text are at the ends.
+		auto in_turn = [&](int64_t dim) {
+			int64_t choices = args[0].toTensor().size(dim);
+			return along(t.dim() == 0 ? 0 : std::min<int64_t>(dim, t.dim() - 1), choices, choices / 2);
 		};
 		if (o.name == "aten::eq" && args.size() > 1 && args[1].isTensor() && args[0].toTensor().is_same(args[1].toTensor())) {
 			return at::ones({}, at::kBool);
@@ -388,12 +478,17 @@ private:
 			return at::ones({}, at::kBool);
 		}
 		if (o.name == "aten::topk" && result == 1 && t.dim() > 0) {
-			int64_t dim = args[2].toInt();
-			return along(dim, args[0].toTensor().size(dim));
+			return in_turn(at::maybe_wrap_dim(args[2].toInt(), t.dim()));
+		}
+		if ((o.name == "aten::argmax" && args[1].isInt()) || (o.name == "aten::max" && result == 1 && t.dim() > 0)) {
+			return in_turn(at::maybe_wrap_dim(args[1].toInt(), args[0].toTensor().dim()));
+		}
+		if (o.name == "aten::multinomial" && t.dim() > 0) {
+			return in_turn(t.dim() - 1);
 		}
 		if (o.name == "aten::sort" && result == 1 && t.dim() > 0) {
 			int64_t dim = args[args.size() == 4 ? 2 : 1].toInt();
-			return along(dim, t.size(dim));
+			return along(at::maybe_wrap_dim(dim, t.dim()), t.size(dim), 0);
 		}
 		return std::nullopt;
 	}
@@ -423,6 +518,13 @@ void fallback(const c10::OperatorHandle &op, DispatchKeySet keys, torch::jit::St
 		run_empty(op, below, stack);
 		return;
 	}
+	for (const IValue &v : expected::there > 0 ? torch::jit::last(*stack, op.schema().arguments().size()) : at::ArrayRef<IValue>()) {
+		each(v, [](const at::Tensor &t) {
+			if (known::plain(t)) {
+				expected::settle(known::base(t), known::bytes(t));
+			}
+		});
+	}
 	Call call(op, o, stack);
 	if (!call.on_device) {
 		op.redispatchBoxed(below, stack);
@@ -437,8 +539,9 @@ void uploaded(void *to, const void *from, size_t bytes) {
 	if (bytes == 0 || bytes > most || !c10::impl::tls_is_dispatch_key_excluded(own_key)) {
 		return;
 	}
-	std::lock_guard<std::recursive_mutex> guard(known::lock);
 	auto address = reinterpret_cast<uintptr_t>(to);
+	expected::overwritten(address, bytes);
+	std::lock_guard<std::recursive_mutex> guard(known::lock);
 	auto i = known::table.upper_bound(address);
 	if (i != known::table.begin()) {
 		--i;
@@ -451,6 +554,8 @@ void uploaded(void *to, const void *from, size_t bytes) {
 
 // Libraries copy memory without operators: what is known of the source is known of the copy.
 void transferred(void *to, const void *from, size_t bytes, int sure) {
+	expected::settle(reinterpret_cast<uintptr_t>(from), bytes);
+	expected::settle(reinterpret_cast<uintptr_t>(to), bytes);
 	std::lock_guard<std::recursive_mutex> guard(known::lock);
 	auto [source, at] = known::holding(reinterpret_cast<uintptr_t>(from), bytes);
 	auto [target, place] = known::holding(reinterpret_cast<uintptr_t>(to), bytes);
@@ -470,6 +575,43 @@ void transferred(void *to, const void *from, size_t bytes, int sure) {
 	target->state = sure && before && source->state == State::exact ? State::exact : State::assumed;
 }
 
+// Libraries read counts from the device in the midst of an operator: what is known is given, and what
+// is not is a decision of that operator.
+void downloaded(void *to, const void *from, size_t bytes) {
+	if (c10::impl::tls_is_dispatch_key_excluded(own_key)) {
+		return;
+	}
+	bool known = false;
+	{
+		std::lock_guard<std::recursive_mutex> guard(known::lock);
+		auto [source, at] = known::holding(reinterpret_cast<uintptr_t>(from), bytes);
+		if (source != nullptr && source->state != State::absent) {
+			std::memcpy(to, source->at + at, bytes);
+			known = source->state == State::exact;
+		}
+	}
+	if (running != nullptr) {
+		decisions::count("count of " + running->plain_name(), decisions::DECISION, known);
+	}
+}
+
+// A kernel that is not PyTorch's may write where its arguments lead.
+void touched(uint64_t address) { known::doubt(address); }
+
+// The replay of a graph computes nothing here.
+void replayed() {
+	std::lock_guard<std::recursive_mutex> guard(known::lock);
+	for (uintptr_t address : captured) {
+		known::doubt(address);
+	}
+}
+
+template <class F> void listen(const char *what, F *function) {
+	if (auto on = reinterpret_cast<void (*)(F *)>(dlsym(RTLD_DEFAULT, what))) {
+		on(function);
+	}
+}
+
 } // namespace
 
 TORCH_LIBRARY_IMPL(_, Fake, m) { m.fallback(torch::CppFunction::makeFromBoxedFunction<&fallback>()); }
@@ -483,14 +625,14 @@ EXPORT void gaugeblock_values_start(void (*line)(char *, size_t)) {
 	decisions::line = line;
 	give_answer = reinterpret_cast<void (*)(const void *, size_t)>(dlsym(RTLD_DEFAULT, "gaugeblock_answer"));
 	drop_answers = reinterpret_cast<void (*)()>(dlsym(RTLD_DEFAULT, "gaugeblock_drop_answers"));
-	auto on_upload = reinterpret_cast<void (*)(void (*)(void *, const void *, size_t))>(dlsym(RTLD_DEFAULT, "gaugeblock_on_upload"));
-	if (on_upload != nullptr) {
-		on_upload(uploaded);
-	}
-	auto on_transfer = reinterpret_cast<void (*)(void (*)(void *, const void *, size_t, int))>(dlsym(RTLD_DEFAULT, "gaugeblock_on_transfer"));
-	if (on_transfer != nullptr) {
-		on_transfer(transferred);
-	}
+	captures = reinterpret_cast<const int *>(dlsym(RTLD_DEFAULT, "gaugeblock_captures"));
+	listen("gaugeblock_on_upload", uploaded);
+	listen("gaugeblock_on_transfer", transferred);
+	listen("gaugeblock_on_question", expected::question);
+	listen("gaugeblock_on_expectation", expected::add);
+	listen("gaugeblock_on_download", downloaded);
+	listen("gaugeblock_on_touch", touched);
+	listen("gaugeblock_on_replay", replayed);
 }
 
 // gaugeblock_values_enable is for the calling thread.
@@ -501,6 +643,7 @@ EXPORT void gaugeblock_values_attach() {
 	c10::cuda::CUDACachingAllocator::attachAllocatorTraceTracker([](const auto &e) { // its namespace depends on the release
 		using Entry = std::decay_t<decltype(e)>;
 		if (e.action_ == Entry::ALLOC || e.action_ == Entry::FREE_REQUESTED) {
+			expected::forget(e.addr_, e.size_);
 			known::forget_range(e.addr_, e.size_);
 		}
 	});

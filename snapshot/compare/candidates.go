@@ -2,10 +2,11 @@ package compare
 
 import (
 	"cmp"
-	"strings"
+	"slices"
 
 	"gaugeblock/snapshot"
 	"gaugeblock/snapshot/history"
+	"gaugeblock/upstream"
 )
 
 // Candidates are the settings to compare if none are given, the default first. Settings
@@ -46,7 +47,7 @@ func candidatesFor(w *history.Workload, limited bool) (list []history.Settings) 
 		if !knownTo(w.Version, text) {
 			continue
 		}
-		s, err := history.ParseSettings(text)
+		s, err := history.ParseSettings(text, upstream.Newest())
 		if err != nil {
 			panic(err) // Candidates has settings that can be read
 		}
@@ -59,37 +60,29 @@ func candidatesFor(w *history.Workload, limited bool) (list []history.Settings) 
 	return list
 }
 
-// since has the first minor version of PyTorch 2 that knows a key. The others are older.
-var since = map[string]int{
-	"expandable_segments":   1,
-	"large_segment_size_mb": 11,
-}
-
 // knownTo reports whether a version of PyTorch knows all keys of settings. A file that
 // does not tell its version may be of a version that does.
-func knownTo(v snapshot.Version, text string) bool {
-	for key, minor := range since {
-		if strings.Contains(text, key) && v.Most < minor {
-			return false
-		}
-	}
-	return true
-}
+func knownTo(v snapshot.Version, text string) bool { return v.Most >= upstream.NeededBy(text) }
 
 // NeedsVersion is the first minor version of PyTorch 2 that knows all keys of settings,
 // if the file does not tell that its own does; else 0.
 func NeedsVersion(v snapshot.Version, text string) int {
-	needed := 0
-	for key, minor := range since {
-		if strings.Contains(text, key) && v.Least < minor {
-			needed = max(needed, minor)
-		}
+	if needed := upstream.NeededBy(text); v.Least < needed {
+		return needed
 	}
-	return needed
+	return 0
 }
 
-// CheckSettings returns why settings cannot be compared, nil if they can.
+// CheckSettings returns why settings cannot be compared, nil if they can, by the rules of some
+// release.
 func CheckSettings(text string) error {
-	s, err := history.ParseSettings(text)
-	return cmp.Or(err, s.Comparable())
+	var first error
+	for _, r := range slices.Backward(upstream.Releases()) {
+		s, err := history.ParseSettings(text, r)
+		if err = cmp.Or(err, s.Comparable()); err == nil {
+			return nil
+		}
+		first = cmp.Or(first, err)
+	}
+	return first
 }

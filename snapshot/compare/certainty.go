@@ -247,23 +247,9 @@ func (c *comparing) widen(p *Prediction, limit uint64) {
 	}
 	p.failureOpen = mayReach && !sure
 	if mayReach || p.Settings.Config.GarbageCollectionThreshold > 0 {
-		p.between.include(min(p.PeakAllocated, c.beforeFailure(p, limit)))
+		p.between.include(c.leastReserved(p))
 		p.between.include(most)
 	}
-}
-
-// beforeFailure is what is reserved at least before a request fails: more than the limit less its
-// segment, or than from where garbage is collected.
-func (c *comparing) beforeFailure(p *Prediction, limit uint64) uint64 {
-	largest := uint64(0)
-	for i := range c.Workload.Requests {
-		largest = max(largest, c.Workload.Requests[i].Bytes)
-	}
-	least := limit - min(limit, p.Settings.SegmentSize(largest))
-	if part := p.Settings.Config.GarbageCollectionThreshold; part > 0 {
-		least = min(least, uint64(part*float64(limit)))
-	}
-	return least
 }
 
 // countExtremes counts runs under extreme addresses.
@@ -337,6 +323,7 @@ type Sureness string
 // The degrees of sureness.
 const (
 	ExactVerdict   Sureness = "exact"   // the statistics of the present and the advised settings are exact
+	OpenVerdict    Sureness = "open"    // those of the present ones are; whether others are better is open
 	SureVerdict    Sureness = "sure"    // it holds under everything that the record leaves open
 	LimitVerdict   Sureness = "limit"   // it depends on the limit, which the record leaves open
 	LikelyVerdict  Sureness = "likely"  // it holds under what is likely
@@ -350,6 +337,8 @@ func (c *Comparison) Sureness() Sureness {
 	switch {
 	case !c.Verification.Exact() || best == nil:
 		return UnknownVerdict
+	case exact(best) && exact(now) && c.MayBeBetter() != nil:
+		return OpenVerdict
 	case exact(best) && exact(now) && (advised != nil || c.NothingIsBetter()):
 		return ExactVerdict
 	case advised != nil && advised.DependsOnLimit() || advised == nil && best.DependsOnLimit():

@@ -9,6 +9,7 @@ import (
 	"gaugeblock/snapshot/history"
 	"gaugeblock/snapshot/play"
 	"gaugeblock/spec"
+	"gaugeblock/upstream"
 )
 
 // TestRecordFigures: what the entries themselves say of segments and failures counts from 0.
@@ -181,7 +182,7 @@ func TestOptionalInAnyRun(t *testing.T) {
 // mustParse reads settings.
 func mustParse(t *testing.T, text string) history.Settings {
 	t.Helper()
-	s, err := history.ParseSettings(text)
+	s, err := history.ParseSettings(text, upstream.Newest())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -105,13 +105,26 @@ func (c *comparing) wanted() ([]history.Settings, error) {
 	}
 	var list []history.Settings
 	for _, text := range c.options.Settings {
-		s, err := history.ParseSettings(text)
+		s, err := c.read(text)
 		if err := cmp.Or(err, s.Comparable()); err != nil {
 			return nil, err
 		}
 		list = append(list, s)
 	}
 	return list, nil
+}
+
+// read reads settings as the release of the record does, or one of those that it may be of.
+func (c *comparing) read(text string) (history.Settings, error) {
+	s, err := history.ParseSettings(text, c.Workload.Release)
+	for _, r := range c.Workload.Version.Releases() {
+		if err != nil {
+			if other, otherErr := history.ParseSettings(text, r); otherErr == nil {
+				return other, nil
+			}
+		}
+	}
+	return s, err
 }
 
 // prediction is one that is still to be made.

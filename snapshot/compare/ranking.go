@@ -67,7 +67,7 @@ func (c *Comparison) Recommended() *Prediction {
 	now := c.Current()
 	var best *Prediction
 	for _, p := range c.Ranked() {
-		if p.Err != nil || p.Release != "" || p != now && p.Settings.Config.ExpandableSegments && c.Workload.Marks.NoExpandable != "" || !c.hasEffect(p) || now != nil && p != now && !c.clearlyBetter(p, now) {
+		if !c.eligible(p) || now != nil && p != now && !c.clearlyBetter(p, now) {
 			continue
 		}
 		switch {
@@ -111,6 +111,30 @@ func (c *Comparison) clearlyBetter(p, now *Prediction) bool {
 	reserved, open := p.PeakReservedRange()
 	present, _ := now.PeakReservedRange()
 	return p.Retries <= now.Retries && !open && reserved.High+max(reserved.High/worthwhile, leastSaved) < present.Low
+}
+
+// MayBeBetter is the first of the ranked settings that may reserve clearly less than the present
+// ones, under which no request fails, or may not: the record leaves it open. It is nil if there are
+// none, or if settings are advised.
+func (c *Comparison) MayBeBetter() *Prediction {
+	now := c.Current()
+	if now == nil || now.OOMRuns() > 0 || c.Advised() != nil {
+		return nil
+	}
+	present, _ := now.PeakReservedRange()
+	for _, p := range c.Ranked() {
+		reserved, _ := p.PeakReservedRange()
+		if c.eligible(p) && p.OOMRuns() == 0 && reserved.Low+max(reserved.Low/worthwhile, leastSaved) < present.Low {
+			return p
+		}
+	}
+	return nil
+}
+
+// eligible reports whether settings could be advised if they were better.
+func (c *Comparison) eligible(p *Prediction) bool {
+	impossible := p.Settings.Config.ExpandableSegments && c.Workload.Marks.NoExpandable != ""
+	return p.Err == nil && p.Release == "" && (p == c.Current() || !impossible) && c.hasEffect(p)
 }
 
 // conditional reports whether settings have no OOM under a limit that the recorded run may

@@ -12,12 +12,16 @@ func (m *Message) Brief() brief.Lines {
 }
 
 func (m *Message) briefHappened() string {
-	on := ""
-	if m.Device >= 0 {
-		on = fmt.Sprintf(" on device %d", m.Device)
-	}
-	if m.Kind == Summary {
+	on := m.onDevice()
+	switch m.Kind {
+	case Summary:
 		return fmt.Sprintf("A memory_summary%s: %s reserved, %s allocated, %d failed requests", on, m.Reserved(), m.Allocated, m.OOMs)
+	case AddressSpace:
+		return "Out of address space" + on
+	case Nonsense:
+		return "Out of memory: asked for more than 1 EB"
+	case Runtime:
+		return m.Backend + " error: out of memory, in a call that is none of PyTorch's allocator"
 	}
 	text := fmt.Sprintf("Out of memory%s: asked for %s", on, m.Asked)
 	if m.Free != nil && m.Capacity != nil {
@@ -29,31 +33,70 @@ func (m *Message) briefHappened() string {
 func (m *Message) briefCause() string {
 	switch m.Cause() {
 	case Shortage:
-		return fmt.Sprintf("a true shortage: %s more than what is left", difference(m.Asked, m.free()))
+		if m.Sure() {
+			return fmt.Sprintf("a true shortage: %s more than what is left", m.missing())
+		}
+		return fmt.Sprintf("likely a shortage: %s more than what is left", m.missing())
 	case Fragmentation:
-		return fmt.Sprintf("fragmentation: %s is cached, in pieces", m.Cached)
+		return fmt.Sprintf("likely fragmentation: %s is cached, and did not serve it", m.Cached)
 	case Fraction:
-		return "the memory fraction, whatever is cached (throw_on_cudamalloc_oom)"
+		return m.briefFraction()
 	case Refused:
-		return "the driver refused it though more is free, as on Windows, WSL, AMD and in containers"
+		return "the driver refused it, though more was free a moment later (--why: what may be the reason)"
+	case NoAddresses:
+		return "no addresses for another expandable segment; memory is not what is short"
+	case TooLarge:
+		return "likely a size that overflowed, or a wrong shape"
+	case Outside:
+		return "likely a library's handle or workspace, a CUDA graph, NCCL, or pinned memory"
+	case PoolAllocator:
+		return "the allocator of a MemPool returned nothing"
 	case NoCause:
 		return ""
+	}
+	if m.contradicts() {
+		return "cannot be told: the sizes contradict each other, as where the host's memory is lent"
 	}
 	return "the text does not tell whether memory is short or in pieces"
 }
 
+func (m *Message) briefFraction() string {
+	switch {
+	case m.Kind == Rejected:
+		return "the memory fraction, whatever is cached (throw_on_cudamalloc_oom)"
+	case m.Kind == MPS:
+		return fmt.Sprintf("the limit of the MPS allocator, %s", m.Allowed)
+	case m.Sure():
+		return fmt.Sprintf("the memory fraction, which allows %s", m.Allowed)
+	}
+	return fmt.Sprintf("likely the memory fraction, which allows %s", m.Allowed)
+}
+
 func (m *Message) briefTry() string {
-	const record = "record the run from its start, and give the snapshot to gaugeblock whatif"
 	switch m.Cause() {
 	case Fragmentation:
-		if m.Backend == "CUDA" {
+		if m.helps() {
 			return "export PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True (if it is not set: see --why)"
 		}
+		if m.Old && m.NoExpandable == "" {
+			return "PyTorch 2.1 or later with expandable_segments:True, or max_split_size_mb (see --why)"
+		}
 	case Shortage:
-		if o := m.Elsewhere(); m.Process != nil && o.Low > low(difference(m.Asked, m.free())) {
+		if m.withoutOthers() {
 			return "end the other processes on the device: without them it would fit"
 		}
 		return "smaller batches, or free memory earlier; a record tells what holds the memory"
+	case Fraction:
+		if m.Kind == MPS {
+			return "less memory at a time, or another PYTORCH_MPS_HIGH_WATERMARK_RATIO"
+		}
+		return "a larger fraction, if the device is not shared, or less memory at a time"
+	case NoAddresses:
+		return "fewer streams, or a smaller expandable_segments_reserve"
+	case TooLarge:
+		return "look at the shapes of the line that failed"
+	case Outside:
+		return "leave more to others: torch.cuda.set_per_process_memory_fraction, or empty_cache before it"
 	}
 	return record
 }

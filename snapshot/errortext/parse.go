@@ -1,36 +1,38 @@
 // Package errortext explains PyTorch's own texts about memory: the error of a request that
-// failed, of every release since 1.13, of the native allocator (CUDA, ROCm, XPU) and of
-// cudaMallocAsync, and the table of torch.cuda.memory_summary.
+// failed, of every release since 1.13, of the native allocator (CUDA, ROCm, XPU, NPU) and of
+// cudaMallocAsync, of MPS, of the CUDA runtime, and the table of torch.cuda.memory_summary.
 //
 // A text has rounded sizes, so what is computed from it is a range: a conclusion is drawn
 // only if it holds for every size that is rounded to the text.
+//
+//	squeeze.go   what logs and terminals put between the words is left out
+//	parse.go     texts to messages
+//	size.go      rounded sizes
+//	cause.go     the conclusions
+//	where.go     where the memory is
+//	explain.go   sentences
+//	brief.go     three lines
 package errortext
 
 import (
-	"math"
 	"regexp"
 	"strconv"
 	"strings"
-
-	"gaugeblock/spec"
 )
-
-// Size is a size in bytes as a text has it: rounded, so from Low to High.
-type Size struct {
-	Low  uint64 `json:"low"`
-	High uint64 `json:"high"`
-	text string // "" if it was computed
-}
 
 // Kind is the kind of a text.
 type Kind string
 
 // The kinds of texts.
 const (
-	Native   Kind = "native"           // the caching allocator
-	Async    Kind = "cudaMallocAsync"  // the backend of that name
-	Rejected Kind = "rejected at once" // throw_on_cudamalloc_oom (2.12 and later)
-	Summary  Kind = "memory_summary"   // no error
+	Native       Kind = "native"           // the caching allocator
+	Async        Kind = "cudaMallocAsync"  // the backend of that name
+	Rejected     Kind = "rejected at once" // throw_on_cudamalloc_oom (2.12 and later)
+	AddressSpace Kind = "address space"    // no addresses for an expandable segment (2.15 and later)
+	MPS          Kind = "MPS"              // Apple's devices
+	Nonsense     Kind = "above 1 EB"       // a size that no device has
+	Runtime      Kind = "CUDA runtime"     // a call of CUDA that is none of the allocator's
+	Summary      Kind = "memory_summary"   // no error
 )
 
 // Message is what a text says. A size that it does not have is nil.
@@ -38,30 +40,45 @@ type Message struct {
 	Kind    Kind   `json:"kind"`
 	Backend string `json:"backend"` // CUDA, HIP, XPU, ...
 	Device  int    `json:"device"`  // -1: not in the text
-	Others  int    `json:"others"`  // further errors in the input
+	Times   int    `json:"times"`   // how often the input has it
 
-	Asked       *Size `json:"asked"`
-	Capacity    *Size `json:"capacity"`
-	Free        *Size `json:"free"`
-	Process     *Size `json:"process"` // memory of this process, with what is outside of the allocator
-	Allocated   *Size `json:"allocated"`
-	Cached      *Size `json:"cached"`       // reserved, and not allocated
-	PrivateFree *Size `json:"private_free"` // free in private pools; the text calls it allocated
-	Allowed     *Size `json:"allowed"`      // by a memory fraction
-	CachedWhole *Size `json:"cached_whole"` // of Cached: in whole segments; only in a summary
-	OOMs        int   `json:"ooms"`         // only in a summary
-	Retries     int   `json:"retries"`      // only in a summary
+	Asked       *Size     `json:"asked"`
+	Capacity    *Size     `json:"capacity"`
+	Free        *Size     `json:"free"`
+	Process     *Size     `json:"process"`   // memory of this process, with what is outside of the allocator
+	Processes   []Process `json:"processes"` // others that the text names
+	Allocated   *Size     `json:"allocated"`
+	Cached      *Size     `json:"cached"`       // reserved, and not allocated
+	PrivateFree *Size     `json:"private_free"` // free in private pools; the text calls it allocated
+	Allowed     *Size     `json:"allowed"`      // by a memory fraction
+	CachedWhole *Size     `json:"cached_whole"` // of Cached: in whole segments; only in a summary
+	OOMs        int       `json:"ooms"`         // only in a summary
+	Retries     int       `json:"retries"`      // only in a summary
+
+	Old          bool     `json:"old"`                     // a form of 2.0 or earlier
+	Expandable   bool     `json:"expandable"`              // the text says that expandable_segments is on
+	CustomPool   bool     `json:"custom_pool"`             // the allocator of a MemPool returned nothing
+	NoExpandable string   `json:"no_expandable,omitempty"` // why expandable_segments cannot be used, by the rest of the input
+	Windows      bool     `json:"windows"`                 // the rest of the input has paths of Windows
+	Table        *Message `json:"table,omitempty"`         // the memory_summary behind the error
+
+	hidesProcess bool // the driver does not tell what a process has, as on WSL
 }
 
-const size = `([\d.]+) ?(bytes|[KMGTP]i?B|B)?`
+// Process is another process that a text names. In a container it may be this one.
+type Process struct {
+	ID   uint64 `json:"id"`
+	Size *Size  `json:"size"`
+}
+
+// Texts are matched without white space: a terminal or a log may have wrapped them anywhere.
+const size = `(\d+(?:\.\d+)?)(bytes|[KMGTPE]i?B|B)`
 
 var (
-	begins = regexp.MustCompile(`([A-Z]{2,5})(?: backend)? out of memory\. (?:Tried to allocate [\d]|Allocation was preemptively)|Allocation on device (\d+) would exceed allowed memory`)
-	table  = regexp.MustCompile(`PyTorch CUDA memory summary, device ID (\d+)`)
-	device = regexp.MustCompile(`\b[GN]PU (\d+)\b`)
-	rows   = regexp.MustCompile(`\| *(Allocated memory|Active memory|GPU reserved memory|Non-releasable memory) *\| *` + size)
-	counts = regexp.MustCompile(`CUDA OOMs: (\d+).*?cudaMalloc retries: (\d+)`)
-	spaces = regexp.MustCompile(`\s+`)
+	begins  = regexp.MustCompile(`(?:([A-Z]{2,5})outofmemory\.(?:Triedtoallocate\d|Allocationwaspreemptively)|(MPS)backendoutofmemory|([A-Z]{2,5})outofmemory\.Triedtoallocatemorethan|Allocationondevice(\d+)wouldexceedallowedmemory|(CUDA|HIP)error:outofmemory|\[ExpandableSegmentVA\]Failedtoreserve)`)
+	anchors = []string{"outofmemory", "wouldexceedallowedmemory", "[ExpandableSegmentVA]Failedtoreserve"}
+	device  = regexp.MustCompile(`(?:[GN]PU(\d+)(?:has|;)|ondevice(\d+)\))`)
+	process = regexp.MustCompile(`Process(\d+)has` + size + `memoryinuse`)
 )
 
 // fields are the sizes of an error, each with the texts before and behind it.
@@ -69,72 +86,188 @@ var fields = []struct {
 	find *regexp.Regexp
 	to   func(*Message) **Size
 }{
-	{regexp.MustCompile(`Tried to allocate ` + size), func(m *Message) **Size { return &m.Asked }},
-	{regexp.MustCompile(`Requested *: ` + size), func(m *Message) **Size { return &m.Asked }},
-	{regexp.MustCompile(`Requested size: ` + size), func(m *Message) **Size { return &m.Asked }},
-	{regexp.MustCompile(`has a total capac?i?ty of ` + size), func(m *Message) **Size { return &m.Capacity }},
-	{regexp.MustCompile(size + ` total capacity;`), func(m *Message) **Size { return &m.Capacity }},
-	{regexp.MustCompile(`Device limit *: ` + size), func(m *Message) **Size { return &m.Capacity }},
-	{regexp.MustCompile(`of which ` + size + ` is free`), func(m *Message) **Size { return &m.Free }},
-	{regexp.MustCompile(`; ` + size + ` free;`), func(m *Message) **Size { return &m.Free }},
-	{regexp.MustCompile(`Free \(according to CUDA\) *: ` + size), func(m *Message) **Size { return &m.Free }},
-	{regexp.MustCompile(`this process has ` + size + ` memory in use`), func(m *Message) **Size { return &m.Process }},
-	{regexp.MustCompile(size + ` is allocated by PyTorch`), func(m *Message) **Size { return &m.Allocated }},
-	{regexp.MustCompile(`; ` + size + ` already allocated;`), func(m *Message) **Size { return &m.Allocated }},
-	{regexp.MustCompile(`Currently allocated *: ` + size), func(m *Message) **Size { return &m.Allocated }},
-	{regexp.MustCompile(`with ` + size + ` allocated in private pools`), func(m *Message) **Size { return &m.PrivateFree }},
-	{regexp.MustCompile(size + ` is reserved by PyTorch but unallocated`), func(m *Message) **Size { return &m.Cached }},
-	{regexp.MustCompile(size + ` allowed;`), func(m *Message) **Size { return &m.Allowed }},
-	{regexp.MustCompile(`PyTorch limit \(set by user-supplied memory fraction\) *: ` + size), func(m *Message) **Size { return &m.Allowed }},
-	{regexp.MustCompile(`would exceed memory limit \(` + size), func(m *Message) **Size { return &m.Allowed }},
+	{regexp.MustCompile(`Triedtoallocate` + size), func(m *Message) **Size { return &m.Asked }},
+	{regexp.MustCompile(`Requested:` + size), func(m *Message) **Size { return &m.Asked }},
+	{regexp.MustCompile(`Requestedsize:` + size), func(m *Message) **Size { return &m.Asked }},
+	{regexp.MustCompile(`hasatotalcapac?i?tyof` + size), func(m *Message) **Size { return &m.Capacity }},
+	{regexp.MustCompile(size + `totalcapacity;`), func(m *Message) **Size { return &m.Capacity }},
+	{regexp.MustCompile(`Devicelimit:` + size), func(m *Message) **Size { return &m.Capacity }},
+	{regexp.MustCompile(`ofwhich` + size + `isfree`), func(m *Message) **Size { return &m.Free }},
+	{regexp.MustCompile(`;` + size + `free;`), func(m *Message) **Size { return &m.Free }},
+	{regexp.MustCompile(`Free\(accordingtoCUDA\):` + size), func(m *Message) **Size { return &m.Free }},
+	{regexp.MustCompile(`thisprocesshas` + size + `memoryinuse`), func(m *Message) **Size { return &m.Process }},
+	{regexp.MustCompile(`\(MPSallocated:` + size), func(m *Message) **Size { return &m.Allocated }},
+	{regexp.MustCompile(size + `isallocatedbyPyTorch`), func(m *Message) **Size { return &m.Allocated }},
+	{regexp.MustCompile(`;` + size + `alreadyallocated;`), func(m *Message) **Size { return &m.Allocated }},
+	{regexp.MustCompile(`Currentlyallocated:` + size), func(m *Message) **Size { return &m.Allocated }},
+	{regexp.MustCompile(`with` + size + `allocatedinprivatepools`), func(m *Message) **Size { return &m.PrivateFree }},
+	{regexp.MustCompile(size + `isreservedbyPyTorchbutunallocated`), func(m *Message) **Size { return &m.Cached }},
+	{regexp.MustCompile(`otherallocations:` + size), func(m *Message) **Size { return &m.Cached }},
+	{regexp.MustCompile(size + `allowed;`), func(m *Message) **Size { return &m.Allowed }},
+	{regexp.MustCompile(`maxallowed:` + size), func(m *Message) **Size { return &m.Allowed }},
+	{regexp.MustCompile(`PyTorchlimit\(setbyuser-suppliedmemoryfraction\).{0,150}?:` + size), func(m *Message) **Size { return &m.Allowed }},
+	{regexp.MustCompile(`wouldexceedmemorylimit\(` + size), func(m *Message) **Size { return &m.Allowed }},
 }
 
-// longest is how much of the input behind the beginning of an error can belong to it.
-const longest = 2000
+// longest is how much of the squeezed input behind the beginning of an error can belong to it.
+const longest = 1800
 
 // Find finds the first error in a text, or else the last table of memory_summary; nil if
 // there is neither.
 func Find(text string) *Message {
-	found := begins.FindAllStringSubmatchIndex(text, -1)
-	if len(found) == 0 {
-		return findSummary(text)
+	if all := FindAll(text); len(all) > 0 {
+		return all[0]
 	}
-	at := found[0]
-	end := min(len(text), at[0]+longest)
-	if len(found) > 1 {
-		end = min(end, found[1][0])
+	return nil
+}
+
+// FindAll finds the errors in a text, each of those with equal sizes once, or else the last table.
+// Errors that are not the allocator's come last: they are often what follows from the others.
+func FindAll(text string) (list []*Message) {
+	squeezed := squeeze(text)
+	found := starts(squeezed)
+	seen := map[string]*Message{}
+	var outside []*Message
+	for i, at := range found {
+		end := min(len(squeezed), at[0]+longest)
+		if i+1 < len(found) {
+			end = min(end, found[i+1][0])
+		}
+		m := parse(squeezed[at[0]:end], squeezed, at)
+		if m == nil {
+			continue
+		}
+		key := m.key()
+		if seen[key] != nil {
+			seen[key].Times++
+			continue
+		}
+		seen[key] = m
+		if m.Kind == Runtime {
+			outside = append(outside, m)
+		} else {
+			list = append(list, m)
+		}
 	}
-	body := spaces.ReplaceAllString(text[at[0]:end], " ")
-	m := &Message{Kind: Native, Device: -1, Others: len(found) - 1}
+	table := findSummary(text)
+	list = append(list, outside...)
+	if len(list) == 0 && table != nil {
+		return []*Message{table}
+	}
+	why, windows := noExpandable(text)
+	for _, m := range list {
+		m.NoExpandable, m.Windows = why, windows
+	}
+	if len(list) > 0 && table != nil && table.Device == list[0].Device {
+		list[0].Table = table
+	}
+	return list
+}
+
+// starts are where errors begin, with the groups of begins.
+func starts(squeezed string) (found [][]int) {
+	for from := 0; from < len(squeezed); {
+		next := -1
+		for _, a := range anchors {
+			if i := strings.Index(squeezed[from:], a); i >= 0 && (next < 0 || i < next) {
+				next = i
+			}
+		}
+		if next < 0 {
+			break
+		}
+		// what comes before an anchor is short
+		low, high := max(from, from+next-len("AllocationondeviceMPSbackend")-20), min(len(squeezed), from+next+80)
+		at := begins.FindStringSubmatchIndex(squeezed[low:high])
+		from += next + 1
+		if at == nil || low+at[1] < from {
+			continue
+		}
+		for i := range at {
+			if at[i] >= 0 {
+				at[i] += low
+			}
+		}
+		found = append(found, at)
+		from = max(from, at[1])
+	}
+	return found
+}
+
+// parse reads one error. at are the groups of begins in all.
+func parse(body, all string, at []int) *Message {
+	group := func(i int) string {
+		if at[2*i] < 0 {
+			return ""
+		}
+		return all[at[2*i]:at[2*i+1]]
+	}
+	m := &Message{Kind: Native, Backend: group(1) + group(2) + group(3) + group(5), Device: -1, Times: 1}
 	switch {
-	case at[4] >= 0:
+	case group(4) != "":
 		m.Kind, m.Backend = Async, "CUDA"
-		m.Device, _ = strconv.Atoi(text[at[4]:at[5]])
+		m.Device, _ = strconv.Atoi(group(4))
+	case group(2) != "":
+		m.Kind = MPS
+	case group(3) != "":
+		m.Kind = Nonsense
+	case group(5) != "":
+		m.Kind = Runtime
+	case strings.HasPrefix(body, "[Exp"):
+		m.Kind, m.Backend = AddressSpace, "CUDA"
 	case strings.Contains(body, "preemptively"):
 		m.Kind = Rejected
 	}
-	if at[2] >= 0 {
-		m.Backend = text[at[2]:at[3]]
+	if m.Kind == Runtime {
+		return m
 	}
-	if d := device.FindStringSubmatch(body); d != nil && m.Device < 0 {
-		m.Device, _ = strconv.Atoi(d[1])
-	}
+	m.readDevice(body)
 	for _, f := range fields {
 		if s := f.find.FindStringSubmatch(body); s != nil && *f.to(m) == nil {
 			*f.to(m) = parseSize(s[1], s[2])
 		}
 	}
 	m.readReserved(body)
-	if m.Allowed != nil && m.Allowed.Low >= 1<<60 { // of cudaMallocAsync: there is no limit
+	m.readProcesses(body)
+	m.readRemarks(body)
+	if m.Allowed != nil && m.Allowed.Low >= noSize { // of cudaMallocAsync: there is no limit
 		m.Allowed = nil
 	}
-	if m.Asked == nil {
+	if m.Asked == nil && m.Kind != AddressSpace && m.Kind != Nonsense {
 		return nil
 	}
 	return m
 }
 
-var reserved = regexp.MustCompile(`; ` + size + ` (reserved in total by PyTorch|cached)`)
+// noSize and more is what the driver says where it does not know: all bits of a number are set.
+const noSize = 1 << 50
+
+func (m *Message) readDevice(body string) {
+	if d := device.FindStringSubmatch(body); d != nil && m.Device < 0 {
+		m.Device, _ = strconv.Atoi(d[1] + d[2])
+	}
+}
+
+func (m *Message) readProcesses(body string) {
+	for _, p := range process.FindAllStringSubmatch(body, -1) {
+		if s := parseSize(p[2], p[3]); s != nil && s.Low < noSize {
+			id, _ := strconv.ParseUint(p[1], 10, 64)
+			m.Processes = append(m.Processes, Process{id, s})
+		}
+	}
+	if m.Process != nil && m.Process.Low >= noSize {
+		m.Process, m.hidesProcess = nil, true
+	}
+}
+
+// readRemarks reads what a release tells beside the sizes.
+func (m *Message) readRemarks(body string) {
+	m.Old = m.Backend != "NPU" && strings.Contains(body, "totalcapacity;")
+	m.Expandable = strings.Contains(body, "expandable_segmentsisenabled.") || m.Kind == AddressSpace
+	m.CustomPool = strings.Contains(body, "ThecustomallocatorbackingthisMemPoolreturnednullptr")
+}
+
+var reserved = regexp.MustCompile(`;` + size + `(reservedintotalbyPyTorch|cached)`)
 
 // readReserved reads what texts before 2.1 say of reserved memory.
 func (m *Message) readReserved(body string) {
@@ -149,74 +282,13 @@ func (m *Message) readReserved(body string) {
 	m.Cached = n
 }
 
-func findSummary(text string) *Message {
-	found := table.FindAllStringSubmatchIndex(text, -1)
-	if len(found) == 0 {
-		return nil
-	}
-	last := found[len(found)-1]
-	m := &Message{Kind: Summary, Backend: "CUDA", Others: len(found) - 1}
-	m.Device, _ = strconv.Atoi(text[last[2]:last[3]])
-	body := text[last[0]:]
-	values := map[string]*Size{}
-	for _, r := range rows.FindAllStringSubmatch(body, -1) {
-		if values[r[1]] == nil {
-			values[r[1]] = parseSize(r[2], r[3])
+// key is equal for errors that say the same.
+func (m *Message) key() string {
+	key := string(m.Kind) + m.Backend + strconv.Itoa(m.Device)
+	for _, s := range []*Size{m.Asked, m.Capacity, m.Free, m.Process, m.Allocated, m.Cached, m.PrivateFree, m.Allowed} {
+		if key += ","; s != nil {
+			key += s.text
 		}
 	}
-	if c := counts.FindStringSubmatch(body); c != nil {
-		m.OOMs, _ = strconv.Atoi(c[1])
-		m.Retries, _ = strconv.Atoi(c[2])
-	}
-	if m.Allocated = values["Allocated memory"]; m.Allocated == nil || values["GPU reserved memory"] == nil {
-		return nil
-	}
-	m.Cached = difference(values["GPU reserved memory"], m.Allocated)
-	if cut, active := values["Non-releasable memory"], values["Active memory"]; cut != nil && active != nil {
-		m.CachedWhole = difference(difference(values["GPU reserved memory"], active), cut)
-	}
-	return m
-}
-
-// parseSize reads a number and a unit; nil if it is none. The text has it rounded to its
-// last digit, or in a summary cut off.
-func parseSize(number, unit string) *Size {
-	n, err := strconv.ParseFloat(number, 64)
-	if err != nil || n < 0 {
-		return nil
-	}
-	scale := map[byte]float64{'K': float64(spec.KiB), 'M': float64(spec.MiB), 'G': float64(spec.GiB), 'T': 1 << 40, 'P': 1 << 50}[(unit + " ")[0]]
-	if scale == 0 {
-		return &Size{uint64(n), uint64(n), spec.FormatSize(uint64(n))}
-	}
-	digit, below := 1.0, 0.0 // a whole number is cut off
-	if _, decimals, has := strings.Cut(number, "."); has {
-		digit = math.Pow(10, -float64(len(decimals)))
-		below = digit / 2
-		digit = below
-	}
-	most := min((n+digit)*scale, 1<<62)
-	return &Size{uint64(max(0, n-below) * min(scale, 1<<62/max(n, 1))), uint64(most), number + " " + unit}
-}
-
-func sum(list ...*Size) *Size {
-	var s *Size
-	for _, n := range list {
-		if n == nil {
-			continue
-		}
-		if s == nil {
-			s = &Size{}
-		}
-		s.Low, s.High = s.Low+n.Low, s.High+n.High
-	}
-	return s
-}
-
-// difference is a size less another, at least 0; nil if one is not known.
-func difference(a, b *Size) *Size {
-	if a == nil || b == nil {
-		return nil
-	}
-	return &Size{Low: a.Low - min(a.Low, b.High), High: a.High - min(a.High, b.Low)}
+	return key
 }

@@ -27,11 +27,11 @@ func FromTrace(t *trace.Reader, dev spec.Device, maxMemory uint64) (*Workload, e
 	if header.Geometry != spec.DefaultGeometry() {
 		return nil, &WorkloadError{dev, "the trace has sizes of pools and segments that are not those of PyTorch"}
 	}
-	recorded, err := ParseSettings(header.Settings)
+	version, _, err := upstream.OfTrace(header.Release, header.Source)
 	if err != nil {
 		return nil, err
 	}
-	version, _, err := upstream.OfTrace(header.Release, header.Source)
+	recorded, err := ParseSettings(header.Settings, version.Release)
 	if err != nil {
 		return nil, err
 	}

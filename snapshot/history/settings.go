@@ -2,9 +2,12 @@ package history
 
 import (
 	"errors"
+	"fmt"
 
+	"gaugeblock/snapshot"
 	"gaugeblock/spec"
 	"gaugeblock/spec/settings"
+	"gaugeblock/upstream"
 )
 
 // Settings are allocator settings, read once: a value of PYTORCH_ALLOC_CONF and what it
@@ -15,9 +18,15 @@ type Settings struct {
 	canonical string // equal for settings that mean the same
 }
 
-// ParseSettings reads a value of PYTORCH_ALLOC_CONF.
-func ParseSettings(text string) (Settings, error) {
-	config, err := settings.Parse(text, spec.DefaultGeometry())
+// ParseSettings reads a value of PYTORCH_ALLOC_CONF as a release reads it.
+func ParseSettings(text string, r upstream.Release) (Settings, error) {
+	if key := snapshot.NotFollowed(text); key != "" {
+		return Settings{}, fmt.Errorf("%s is not followed here", key)
+	}
+	config, err := r.Rules.Settings.Parse(text, spec.DefaultGeometry())
+	if needed := upstream.NeededBy(text); err != nil && needed > 0 {
+		err = fmt.Errorf("PyTorch %s: %w (PyTorch 2.%d knows all keys)", r.Name, err, needed)
+	}
 	return Settings{text, config, settings.Format(config, spec.DefaultGeometry())}, err
 }
 

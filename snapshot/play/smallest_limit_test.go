@@ -5,6 +5,7 @@ import (
 
 	"gaugeblock/snapshot/history"
 	"gaugeblock/spec"
+	"gaugeblock/upstream"
 )
 
 // TestStepsOfSmallestLimit: the limit is found to the step, wherever the search begins. Without a
@@ -44,7 +45,7 @@ func TestStepsOfSmallestLimit(t *testing.T) {
 // mustParse reads settings.
 func mustParse(t *testing.T, text string) history.Settings {
 	t.Helper()
-	s, err := history.ParseSettings(text)
+	s, err := history.ParseSettings(text, upstream.Newest())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -21,8 +22,10 @@ func TestAllocations(t *testing.T) {
 	}
 	b := &builder{trace: trace, start: []spec.Segment{{Blocks: []spec.Block{{Address: 4 << 20, Size: 2048, State: spec.ActiveAllocated}, {Address: 5 << 20, Size: 512}}}}, data: &Data{Stacks: newStacks(1)}}
 	b.limits.allocations = 3
-	got := b.allocations(2)
+	b.limits.buckets = 4
+	got := b.allocations()
 	want := Allocations{
+		Entries: 7, EntriesPerBucket: 2,
 		List:   []Allocation{{-1, 7, 2048, noStack}, {0, 2, 1024, noStack}, {1, 7, 4096, noStack}},
 		Others: 2, Rest: []uint64{0, 0, 1024, 512},
 	}
@@ -30,7 +33,7 @@ func TestAllocations(t *testing.T) {
 		t.Error(diff)
 	}
 	b.limits.allocations = 100
-	if all := b.allocations(2); all.Others != 0 || len(all.List) != 5 || cmp.Diff([]uint64{0, 0, 0, 0}, all.Rest) != "" {
+	if all := b.allocations(); all.Others != 0 || len(all.List) != 5 || cmp.Diff([]uint64{0, 0, 0, 0}, all.Rest) != "" {
 		t.Errorf("%+v", all)
 	}
 }
@@ -47,5 +50,35 @@ func TestAllocationsOfRun(t *testing.T) {
 	}
 	if least := d.Summary.PeakAllocated - d.Summary.PeakAllocated/50; sum < least || sum > d.Summary.PeakAllocated+d.Summary.PeakAllocated/50 || len(d.Allocations.List) != maxAllocations || d.Allocations.Others == 0 {
 		t.Errorf("%d bytes of %d, %d allocations and %d others", sum, d.Summary.PeakAllocated, len(d.Allocations.List), d.Allocations.Others)
+	}
+}
+
+// TestSegmentsOverTime: what the segments hold together is what is reserved, after every entry, and
+// each has the kind that it has in the layout.
+func TestSegmentsOverTime(t *testing.T) {
+	const runs = "../tell/testdata/snapshots/"
+	for _, name := range []string{runs + "gpt_oom7.default.limit.pickle.gz", runs + "gpt_cut.default.nolimit.pickle.gz", runs + "two_streams.default.nolimit.pickle.gz", "testdata/small.json"} {
+		f := open(t, name)
+		d := build(t, f)
+		over := d.SegmentsOverTime
+		if over.Others > 0 {
+			t.Fatalf("%s: %d segments are not listed", name, over.Others)
+		}
+		most := mostByBucket(over.List, over.Entries, over.EntriesPerBucket)
+		if diff := cmp.Diff(d.Timeline.ReservedMax, most); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+		streams := map[string]bool{}
+		for i := range over.List {
+			if over.Kinds != nil {
+				streams[d.States.Kinds[over.Kinds[i]].Stream] = true
+			}
+			if over.List[i][allocationBegin] >= 0 && over.List[i][allocationStack] >= 0 != (len(f.DeviceTraces[0][over.List[i][allocationBegin]].Context.Frames) > 0) {
+				t.Errorf("%s: segment %d has another call stack", name, i)
+			}
+		}
+		if strings.Contains(name, "two_streams") && len(streams) != 2 {
+			t.Errorf("%s: %d streams", name, len(streams))
+		}
 	}
 }

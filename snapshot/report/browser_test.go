@@ -17,7 +17,7 @@ import (
 )
 
 // browser is a program that can show a page without a screen.
-func browser(t *testing.T) string {
+func browser(t testing.TB) string {
 	t.Helper()
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "chrome"} {
 		if path, err := exec.LookPath(name); err == nil {
@@ -79,6 +79,7 @@ func browserPages(t *testing.T) map[string]*Page {
 	}}}}}
 	return map[string]*Page{
 		"snapshot": pageOf(data),
+		"host":     pageOf(build(t, open(t, "../testdata/pinned-2.15.pickle"))),
 		"devices":  {Source: "devices.pickle", Reports: []*Data{small, data, build(t, long)}, Shown: 1},
 		"two":      {Source: "a and b", Reports: []*Data{other, data}, Shown: 1, Compared: Compare(other, data)},
 		"ranks":    {Source: "ranks", Reports: []*Data{data, small, other}, Ranks: ranks.Ranks([]int{0, 1, 2}), Notes: []string{"rank3.pickle is left out"}},

@@ -21,13 +21,15 @@ type Options struct {
 	Device     spec.Device
 	Comparison *compare.Comparison // nil: no predictions for other settings
 	Notes      []string            // to be added to the page
+	Categories []Pattern           // instead of a guess what memory is for
+	Progress   func(done, of int)  // called now and then; nil: not
 	Share      int                 // how many reports share the page; 0: this one alone
 }
 
 // limits bound what a report shows, so that a page is small for every snapshot and every
 // number of reports.
 type limits struct {
-	buckets, series, callSites, segments, blocks, mergeShare, ooms, annotations, allocations, states int
+	buckets, series, callSites, segments, blocks, mergeShare, ooms, annotations, allocations, polygons, states int
 }
 
 // limitsFor are the limits of a report that shares the page.
@@ -35,7 +37,7 @@ func limitsFor(reports int) limits {
 	n := max(1, reports)
 	return limits{
 		buckets: max(200, maxBuckets/n), series: max(8, maxSeries/n), callSites: max(12, maxCallSites/n),
-		segments: maxSegments / n, blocks: maxBlocks / n, mergeShare: mergeShare / n, ooms: max(4, maxOOMs/n), annotations: max(8, maxAnnotations/n), allocations: maxAllocations / n, states: maxStateItems / n,
+		segments: maxSegments / n, blocks: maxBlocks / n, mergeShare: mergeShare / n, ooms: max(4, maxOOMs/n), annotations: max(8, maxAnnotations/n), allocations: maxAllocations / n, polygons: maxPolygons / n, states: maxStateItems / n,
 	}
 }
 
@@ -70,7 +72,7 @@ func Devices(f *snapshot.File, chosen spec.Device) (devices []spec.Device, more 
 // Build makes the report of a device of a snapshot. Without history it shows the end only. A
 // device without segments and without history is an error.
 func Build(f *snapshot.File, o Options) (*Data, error) {
-	b := &builder{file: f, device: o.Device, settings: history.DefaultSettings(), sizes: bins{}, limits: limitsFor(o.Share)}
+	b := &builder{file: f, device: o.Device, settings: history.DefaultSettings(), sizes: bins{}, limits: limitsFor(o.Share), progress: o.Progress}
 	b.data = &Data{
 		Title: shorten(o.Title), Device: int(o.Device),
 		OOMs: []OutOfMemory{}, Layouts: []Layout{}, Notes: []string{}, Stacks: newStacks(o.Share),
@@ -92,11 +94,13 @@ func Build(f *snapshot.File, o Options) (*Data, error) {
 	default:
 		return nil, err
 	}
-	b.sites = newSiteTable(b.trace)
+	b.sites = newSiteTable(b.trace, o.Categories...)
 	b.timeline()
 	b.layouts()
 	b.writeSites()
-	b.data.Allocations = b.allocations(b.data.Timeline.EntriesPerBucket)
+	b.data.Allocations = b.allocations()
+	b.data.SegmentsOverTime = b.segmentsOverTime()
+	b.data.Host = b.host()
 	b.data.States = b.states(b.recorder)
 	b.data.totals = b.sites.list
 	if len(b.trace) == 0 && len(b.data.layout("end").Segments) == 0 {
@@ -128,12 +132,21 @@ type builder struct {
 	sizes    bins
 	sites    *siteTable
 	limits   limits
+	progress func(done, of int)
 	recorder *stateRecorder
 	data     *Data
 
 	peak, oom      int      // entries: of the peak allocated, of the first OOM; -1: none
 	allocated      []uint64 // after each entry
-	categorySeries [numCategories][]uint64
+	categorySeries [][]uint64
+}
+
+// advance tells how far the two readings are.
+func (b *builder) advance(done, of int) {
+	const every = 1 << 14
+	if b.progress != nil && done%every == 0 {
+		b.progress(done, of)
+	}
 }
 
 // timeUS is the time of an entry since the start of the history.
@@ -155,6 +168,7 @@ func (b *builder) timeline() {
 	b.peak, b.oom = -1, -1
 	for i := range b.trace {
 		e := &b.trace[i]
+		b.advance(i, 2*len(b.trace))
 		s.add(i, e)
 		b.allocated[i] = s.allocatedBytes
 		d.Timeline.add(i, b.timeUS(i), s)
@@ -209,6 +223,7 @@ func (b *builder) layouts() {
 	}
 	bucket := 0
 	for i := range b.trace {
+		b.advance(len(b.trace)+i, 2*len(b.trace))
 		recorder.now = int64(i)
 		s.add(i, &b.trace[i])
 		if bucket < len(b.data.Timeline.highest) && i == b.data.Timeline.highest[bucket] {

@@ -1,6 +1,8 @@
 package report
 
 import (
+	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -8,7 +10,7 @@ import (
 	"gaugeblock/spec"
 )
 
-// What memory is for is not in a history. It is guessed from call stacks: they tell the
+// What memory is for is not in a history. The user may tell it, by patterns. Otherwise it is guessed from call stacks: they tell the
 // phase of the program in which memory was allocated, and the history tells whether it was
 // still allocated when the next phase began. The page calls it a guess, with the reason.
 
@@ -33,6 +35,106 @@ var categoryTexts = [numCategories][2]string{
 	{"optimizer state", "allocated by an optimizer's step, and still allocated when the next forward or backward pass, or the end of the history, came"},
 	{"activations", "allocated in the forward pass, and still allocated when the next backward pass, or the end of the history, came"},
 	{"temporary", "allocated and freed within one forward pass, backward pass or optimizer's step"},
+}
+
+// A Pattern is a category of the user's own: the memory that was allocated below a frame that matches,
+// as "file:line function". Of several patterns that match the first counts.
+type Pattern struct {
+	Name  string
+	Match *regexp.Regexp
+}
+
+// MaxPatterns is how many there may be: a category is a byte.
+const MaxPatterns = 100
+
+// ParsePattern reads NAME=REGEXP.
+func ParsePattern(text string) (p Pattern, err error) {
+	name, expression, found := strings.Cut(text, "=")
+	if !found || name == "" || expression == "" {
+		return p, fmt.Errorf("%q is not a category: write NAME=REGEXP", text)
+	}
+	p.Name = name
+	p.Match, err = regexp.Compile(expression)
+	return p, err
+}
+
+// categories say what memory is for: by the user's patterns, or else by a guess.
+type categories struct {
+	patterns []Pattern
+	at       []category  // of each pattern; several may have one name
+	texts    [][2]string // name, and how it is recognised; by category
+	known    map[*snapshot.Context]category
+}
+
+func newCategories(patterns []Pattern) *categories {
+	c := &categories{patterns: patterns, texts: categoryTexts[:], known: map[*snapshot.Context]category{}}
+	if len(patterns) == 0 {
+		return c
+	}
+	c.texts = [][2]string{{"none of the patterns", "no frame of the call stack matches one, or there is none"}}
+	for _, p := range patterns {
+		at := slices.IndexFunc(c.texts, func(known [2]string) bool { return known[0] == shorten(p.Name) })
+		if at < 1 {
+			at = len(c.texts)
+			c.texts = append(c.texts, [2]string{shorten(p.Name), "a frame matches "})
+		} else {
+			c.texts[at][1] += " or "
+		}
+		c.texts[at][1] = shortenEnd(c.texts[at][1]+p.Match.String(), maxNote)
+		c.at = append(c.at, category(at))
+	}
+	return c
+}
+
+// own reports whether the categories are the user's.
+func (c *categories) own() bool { return len(c.patterns) > 0 }
+
+// ofFrames is the category of a call stack by the patterns.
+func (c *categories) ofFrames(frames snapshot.Frames) category {
+	for i, p := range c.patterns {
+		for k := range frames {
+			if f := &frames[k]; p.Match.MatchString(fmt.Sprintf("%s:%d %s", f.Filename, f.Line, f.Name)) {
+				return c.at[i]
+			}
+		}
+	}
+	return uncategorized
+}
+
+// ofEntries are the categories of the alloc entries. It is nil if no entry has a call stack.
+func (c *categories) ofEntries(trace []snapshot.TraceEntry) []category {
+	if !c.own() {
+		return classify(trace)
+	}
+	if !hasStacks(trace) {
+		return nil
+	}
+	of := make([]category, len(trace))
+	for i := range trace {
+		if e := &trace[i]; e.Action == spec.ActionAlloc {
+			is, known := c.known[e.Context]
+			if !known {
+				is = c.ofFrames(e.Context.Frames)
+				c.known[e.Context] = is
+			}
+			of[i] = is
+		}
+	}
+	return of
+}
+
+// ofStart is the category of what was allocated before the history.
+func (c *categories) ofStart(frames snapshot.Frames) category {
+	if c.own() {
+		return c.ofFrames(frames)
+	}
+	switch phaseOf(frames) {
+	case loading:
+		return parameters
+	case optimizing:
+		return optimizerState
+	}
+	return uncategorized
 }
 
 // phase is what the program does when it allocates memory. Where a call stack tells two, the

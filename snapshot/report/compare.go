@@ -76,11 +76,11 @@ func compareReports(a, b *Data, wanted func(*ComparedSite) bool) *Compared {
 	pairs := pairSites(a.totals, b.totals)
 	rows := make([]ComparedSite, 0, len(pairs))
 	for _, p := range pairs {
-		of := p.b
+		of, in := p.b, b
 		if of == nil {
-			of = p.a
+			of, in = p.a, a
 		}
-		row := ComparedSite{Stack: noStack, Size: of.size, Start: of.start, Category: categoryTexts[of.category][0], Lines: [2]int{of.frame.Line, of.frame.Line}}
+		row := ComparedSite{Stack: noStack, Size: of.size, Start: of.start, Category: in.categoryName(of.category), Lines: [2]int{of.frame.Line, of.frame.Line}}
 		if p.a != nil {
 			row.A, row.EndA, row.Lines[0] = p.a.peak, p.a.end, p.a.frame.Line
 		}

@@ -17,28 +17,41 @@ type Page struct {
 // Data is a report of one device. Sizes are in bytes, times in microseconds since the
 // start of the history, addresses hexadecimal text.
 type Data struct {
-	Title       string        `json:"title"` // in the list of reports
-	Device      int           `json:"device"`
-	Brief       *brief.Lines  `json:"brief"`   // what happened, the cause, what to try; nil without a prediction
-	Verdict     string        `json:"verdict"` // the same with the reasons; "" without a prediction
-	Summary     Summary       `json:"summary"`
-	Timeline    Timeline      `json:"timeline"`
-	Allocations Allocations   `json:"allocations"`
-	Sites       []Site        `json:"sites"` // who holds the memory, the most held at one time first
-	MoreSites   int           `json:"moreSites"`
-	Categories  []Category    `json:"categories"` // none if no call stacks were recorded
-	Annotations Annotations   `json:"annotations"`
-	Labels      []Label       `json:"labels"` // user metadata
-	Statistics  []Statistic   `json:"statistics"`
-	OOMs        []OutOfMemory `json:"ooms"`    // requests that failed, the first ones
-	Layouts     []Layout      `json:"layouts"` // in order of time
-	States      States        `json:"states"`
-	Sizes       []SizeBin     `json:"sizes"`
-	Stacks      stacks        `json:"stacks"`
-	WhatIf      *WhatIf       `json:"whatif"` // nil: no prediction was made
-	Notes       []string      `json:"notes"`
+	Title       string       `json:"title"` // in the list of reports
+	Device      int          `json:"device"`
+	Brief       *brief.Lines `json:"brief"`   // what happened, the cause, what to try; nil without a prediction
+	Verdict     string       `json:"verdict"` // the same with the reasons; "" without a prediction
+	Summary     Summary      `json:"summary"`
+	Timeline    Timeline     `json:"timeline"`
+	Allocations Allocations  `json:"allocations"`
+	// SegmentsOverTime are segments, or parts of expandable ones, as if they were allocations.
+	SegmentsOverTime Allocations   `json:"segmentsOverTime"`
+	Host             *Host         `json:"host"`  // pinned host memory; nil: it was not recorded
+	Sites            []Site        `json:"sites"` // who holds the memory, the most held at one time first
+	MoreSites        int           `json:"moreSites"`
+	Categories       []Category    `json:"categories"`    // none if no call stacks were recorded
+	OwnCategories    bool          `json:"ownCategories"` // by the user\'s patterns; otherwise they are a guess
+	Annotations      Annotations   `json:"annotations"`
+	Labels           []Label       `json:"labels"` // user metadata
+	Statistics       []Statistic   `json:"statistics"`
+	OOMs             []OutOfMemory `json:"ooms"`    // requests that failed, the first ones
+	Layouts          []Layout      `json:"layouts"` // in order of time
+	States           States        `json:"states"`
+	Sizes            []SizeBin     `json:"sizes"`
+	Stacks           stacks        `json:"stacks"`
+	WhatIf           *WhatIf       `json:"whatif"` // nil: no prediction was made
+	Notes            []string      `json:"notes"`
 
-	totals []siteTotals // of all sites
+	totals        []siteTotals // of all sites
+	categoryTexts [][2]string  // nil: those of the guess
+}
+
+// categoryName is the name of a category.
+func (d *Data) categoryName(c category) string {
+	if d.categoryTexts == nil {
+		return categoryTexts[c][0]
+	}
+	return d.categoryTexts[c][0]
 }
 
 // layout is the layout of a name, nil if there is none. There is always one at the "end".

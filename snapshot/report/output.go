@@ -31,7 +31,7 @@ type Output struct {
 const maxLinks = 40
 
 // OpenOutput looks what is at a path, and changes nothing. It is an error if the page would
-// overwrite one of the inputs, or what is there may not be written. A symbolic link stays,
+// overwrite one of the inputs, what is there may not be written, or there is no such folder. A symbolic link stays,
 // and what it points to is written, or made.
 func OpenOutput(path string, inputs ...fs.FileInfo) (*Output, error) {
 	o := &Output{path: path, target: path}
@@ -46,8 +46,11 @@ func OpenOutput(path string, inputs ...fs.FileInfo) (*Output, error) {
 		return nil, notWritten(path, err)
 	}
 	o.followLinks()
-	if err != nil {
-		return o, nil // there is nothing
+	if err != nil { // there is nothing
+		if _, err := os.Stat(filepath.Dir(o.target)); err != nil {
+			return nil, notWritten(path, err)
+		}
+		return o, nil
 	}
 	for _, input := range inputs {
 		if os.SameFile(there, input) {

@@ -36,6 +36,8 @@ type Rank struct {
 	AtEnd    uint64  `json:"atEnd"` // allocated
 	Segments int     `json:"segments"`
 	Report   int     `json:"report"` // index into Page.Reports; -1: it is not on the page
+	Page     string  `json:"page"`   // the name of a page beside this one; "": there is none
+	Added    int     `json:"-"`      // how many were added before
 }
 
 // RankBuilder adds up the ranks of a run, one after the other. Of a snapshot it keeps what
@@ -51,7 +53,7 @@ func (r *RankBuilder) Add(name string, d *Data) {
 	end := d.layout("end")
 	r.names = append(r.names, name)
 	r.list = append(r.list, Rank{
-		Name: shorten(name), Number: -1, Device: d.Device, Summary: d.Summary,
+		Name: shorten(name), Number: -1, Device: d.Device, Summary: d.Summary, Added: len(r.list),
 		AtEnd: end.Allocated, Segments: len(end.Segments) + end.LeftOut,
 	})
 	totals := slices.Clone(d.totals)
@@ -60,7 +62,7 @@ func (r *RankBuilder) Add(name string, d *Data) {
 	for i := range totals {
 		totals[i].series = nil
 	}
-	r.reports = append(r.reports, &Data{Title: shorten(name), Summary: d.Summary, totals: totals})
+	r.reports = append(r.reports, &Data{Title: shorten(name), Summary: d.Summary, totals: totals, categoryTexts: d.categoryTexts})
 }
 
 // Len is how many ranks were added.
@@ -236,6 +238,22 @@ func (r *RankBuilder) number() {
 func (r *RankBuilder) Title(i int) string {
 	r.number()
 	return r.reports[i].Title
+}
+
+// TitleOf is "rank 3", or the name of the file.
+func (r *Ranks) TitleOf(i int) string {
+	if k := &r.List[i]; k.Number < 0 {
+		return k.Name
+	}
+	return "rank " + strconv.Itoa(r.List[i].Number)
+}
+
+// FileOf is the name of a page for one of the ranks.
+func (r *Ranks) FileOf(i int) string {
+	if n := r.List[i].Number; n >= 0 {
+		return fmt.Sprintf("rank%d.html", n)
+	}
+	return fmt.Sprintf("file%d.html", i+1)
 }
 
 // rankNumbers are the numbers of ranks in the names of their files: those behind "rank", or

@@ -127,13 +127,15 @@ type siteTable struct {
 	list       []siteTotals
 	at         map[siteKey]int32
 	atContext  map[contextKey]int32
-	now        [numCategories]uint64 // bytes that are allocated
-	labels     []*label              // in order of their first allocation
+	now        []uint64 // bytes that are allocated, by category
+	what       *categories
+	labels     []*label // in order of their first allocation
 	labelAt    map[string]*label
 }
 
-func newSiteTable(trace []snapshot.TraceEntry) *siteTable {
-	return &siteTable{history: len(trace) > 0, categories: classify(trace), at: map[siteKey]int32{}, atContext: map[contextKey]int32{}, labelAt: map[string]*label{}}
+func newSiteTable(trace []snapshot.TraceEntry, patterns ...Pattern) *siteTable {
+	what := newCategories(patterns)
+	return &siteTable{history: len(trace) > 0, categories: what.ofEntries(trace), what: what, now: make([]uint64, len(what.texts)), at: map[siteKey]int32{}, atContext: map[contextKey]int32{}, labelAt: map[string]*label{}}
 }
 
 // of is the site of an alloc entry.
@@ -173,14 +175,7 @@ func (t *siteTable) ofStart(frames snapshot.Frames, requested uint64) int32 {
 	case len(frames) == 0:
 		return t.add(siteKey{size: binOf(requested)}, nil, requested)
 	}
-	key := siteKey{frame: frames[frames.ProgramIndex()]}
-	switch phaseOf(frames) {
-	case loading:
-		key.category = parameters
-	case optimizing:
-		key.category = optimizerState
-	}
-	return t.add(key, frames, requested)
+	return t.add(siteKey{frame: frames[frames.ProgramIndex()], category: t.what.ofStart(frames)}, frames, requested)
 }
 
 func (t *siteTable) add(key siteKey, frames snapshot.Frames, size uint64) int32 {
@@ -271,7 +266,7 @@ func (t *siteTable) holders(yield func(*holder) bool) {
 
 // forget starts again with nothing allocated; the maxima stay.
 func (t *siteTable) forget() {
-	t.now = [numCategories]uint64{}
+	clear(t.now)
 	for h := range t.holders {
 		h.now, h.allocations, h.total = Holding{}, 0, 0
 	}
@@ -315,17 +310,17 @@ func (b *builder) writeSites() {
 		})
 	}
 	b.writeLabels()
-	b.data.Categories = []Category{}
+	b.data.Categories, b.data.OwnCategories, b.data.categoryTexts = []Category{}, t.what.own(), t.what.texts
 	if t.categories == nil {
 		return
 	}
-	for c := range numCategories {
-		shown := Category{Name: categoryTexts[c][0], Reason: categoryTexts[c][1], Deltas: deltas(b.categorySeries[c])}
-		if b.categorySeries[c] != nil {
-			shown.Max = slices.Max(b.categorySeries[c])
+	for c, text := range t.what.texts {
+		shown := Category{Name: text[0], Reason: text[1]}
+		if b.categorySeries != nil {
+			shown.Deltas, shown.Max = deltas(b.categorySeries[c]), slices.Max(b.categorySeries[c])
 		}
 		for i := range t.list {
-			if s := &t.list[i]; s.category == c {
+			if s := &t.list[i]; int(s.category) == c {
 				shown.Peak.add(s.peak)
 				shown.OOM.add(s.oom)
 				shown.End.add(s.end)
@@ -369,6 +364,9 @@ func (b *builder) sample(series []int32) {
 	}
 	if t.categories == nil {
 		return
+	}
+	if b.categorySeries == nil {
+		b.categorySeries = make([][]uint64, len(t.now))
 	}
 	for c, sum := range t.now {
 		b.categorySeries[c] = append(b.categorySeries[c], sum)

@@ -32,9 +32,9 @@ type StateBlock [7]int64
 const (
 	stateBegin = iota
 	stateEnd
-	_ // address
+	stateAddress
 	stateBytes
-	_ // of a range its kind, of a block the requested bytes
+	stateKind // of a block the requested bytes
 	stateStack
 	stateFreed
 )

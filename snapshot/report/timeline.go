@@ -27,10 +27,13 @@ type Timeline struct {
 // newTimeline begins a timeline of a number of entries, in a bounded number of buckets.
 func newTimeline(entries, buckets int) Timeline {
 	return Timeline{
-		EntriesPerBucket: max(1, (entries+buckets-1)/buckets), TimesUS: []int64{},
+		EntriesPerBucket: entriesPerBucket(entries, buckets), TimesUS: []int64{},
 		AllocatedMin: []uint64{}, AllocatedMax: []uint64{}, ReservedMin: []uint64{}, ReservedMax: []uint64{}, OOMs: []int{}, SegmentsFreed: []uint64{},
 	}
 }
+
+// entriesPerBucket divides entries into at most so many buckets.
+func entriesPerBucket(entries, buckets int) int { return max(1, (entries+buckets-1)/max(1, buckets)) }
 
 // add adds the state after an entry. Entries are counted from 0 and are added in order.
 func (t *Timeline) add(entry int, timeUS int64, s *allocatorState) {

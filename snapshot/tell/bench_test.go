@@ -7,6 +7,7 @@ import (
 	"gaugeblock/snapshot/history"
 	"gaugeblock/snapshot/play"
 	"gaugeblock/snapshot/tell"
+	"gaugeblock/upstream"
 )
 
 // BenchmarkRun times runs of a training workload, in requests per second.
@@ -14,7 +15,7 @@ func BenchmarkRun(b *testing.B) {
 	for _, name := range []string{"gpt_varlen.default.nolimit", "long_generate.default.nolimit"} {
 		for _, text := range []string{"", "expandable_segments:True", "max_split_size_mb:64"} {
 			b.Run(name+"/"+tell.NameOf(text), func(b *testing.B) {
-				settings, err := history.ParseSettings(text)
+				settings, err := history.ParseSettings(text, upstream.Newest())
 				if err != nil {
 					b.Fatal(err)
 				}

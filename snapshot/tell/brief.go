@@ -128,6 +128,8 @@ func (c Answer) briefTry() string {
 			export += enough(p)
 		}
 		return export
+	case c.Sureness() == compare.OpenVerdict:
+		return "nothing for sure: whether other settings reserve less cannot be told from this record"
 	case now == nil || now.FirstOOM == nil:
 		return "nothing: no other settings are clearly better"
 	case c.Workload.Unrecorded.PoolFailures > 0 || c.PeakExceedsLimit():

@@ -99,7 +99,7 @@ func TestJSON(t *testing.T) {
 		if err := json.Unmarshal(text, &object); err != nil {
 			t.Fatal(err)
 		}
-		keys := []string{"advice", "brief", "cause", "certainty", "device", "failing_request", "limit", "release", "rows", "sureness"}
+		keys := []string{"advice", "brief", "cause", "certainty", "device", "failing_request", "limit", "outside", "release", "rows", "sureness"}
 		if diff := cmp.Diff(keys, slices.Sorted(maps.Keys(object))); diff != "" {
 			t.Error(diff)
 		}

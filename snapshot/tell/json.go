@@ -90,6 +90,7 @@ type jsonAnswer struct {
 	Cause     compare.Cause    `json:"cause"`
 	Limit     jsonLimit        `json:"limit"`
 	Failing   *jsonRequest     `json:"failing_request"`
+	Outside   *jsonOutside     `json:"outside"` // of the allocator, when the request failed in the recorded run; null: not recorded
 	Advice    *jsonAdvice      `json:"advice"`
 	Release   string           `json:"release"` // of PyTorch, whose rules are followed
 	Device    int              `json:"device"`
@@ -110,7 +111,7 @@ func certainty(s compare.Sureness) string {
 // MarshalJSON writes a comparison as one object; docs/whatif.md has the keys.
 func (c Answer) MarshalJSON() ([]byte, error) {
 	lines := c.Brief()
-	v := jsonAnswer{Brief: &lines, Cause: c.Cause(), Limit: c.jsonLimit(), Release: c.Workload.Release.Name, Device: int(c.Workload.Device), Certainty: certainty(c.Sureness()), Sureness: c.Sureness(), NoEnd: c.Workload.NoEnd, Rows: []any{}}
+	v := jsonAnswer{Brief: &lines, Cause: c.Cause(), Limit: c.jsonLimit(), Outside: c.outsideAtFailure(), Release: c.Workload.Release.Name, Device: int(c.Workload.Device), Certainty: certainty(c.Sureness()), Sureness: c.Sureness(), NoEnd: c.Workload.NoEnd, Rows: []any{}}
 	for _, p := range c.Ranked() {
 		if p.Asked {
 			v.Rows = append(v.Rows, c.row(p))

@@ -95,6 +95,7 @@ func TestLateRecords(t *testing.T) {
 		if run.PeakReserved < r.Low || run.PeakReserved > r.High && !open {
 			t.Errorf("%s: %d bytes were reserved, predicted %+v", filepath.Base(file), run.PeakReserved, r)
 		}
+		t.Logf("%-34s true %4d MiB, predicted %4d to %4d (open %v), exact %v %q", filepath.Base(file), run.PeakReserved>>20, r.Low>>20, r.High>>20, open, p.Exact(), p.Reasons)
 		switch {
 		case p.Exact():
 			if exact++; p.Statistics != run.statistics() {

@@ -25,9 +25,9 @@ func join(sentences ...string) string {
 // Verdict is the result in one paragraph.
 func (c Answer) Verdict() string {
 	if c.Sureness() == compare.UnknownVerdict { // the warning comes first
-		return join(c.sureness(), c.happened(), c.why(), c.do())
+		return join(c.sureness(), c.happened(), c.why(), c.outside(), c.do())
 	}
-	return join(c.happened(), c.why(), c.do(), c.sureness(), c.LimitQuestion())
+	return join(c.happened(), c.why(), c.outside(), c.do(), c.sureness(), c.LimitQuestion())
 }
 
 // Details is what the verdict leaves out.
@@ -214,6 +214,8 @@ func (c Answer) do() string {
 		return "None of the settings can be predicted."
 	case p == nil && now != nil && now.FirstOOM != nil:
 		return c.nothingHelps(now)
+	case p == nil && c.Sureness() == compare.OpenVerdict:
+		return fmt.Sprintf("None of the settings is sure to be better than %s.", nameInText(now))
 	case p == nil && now != nil:
 		return fmt.Sprintf("None of the settings is clearly better than %s.", nameInText(now))
 	case p == nil:
@@ -298,7 +300,7 @@ func (c Answer) needsLess() string {
 
 // comparesExpandable reports whether expandable segments of the default size were compared.
 func (c Answer) comparesExpandable() bool {
-	expandable, _ := history.ParseSettings("expandable_segments:True")
+	expandable, _ := history.ParseSettings("expandable_segments:True", c.Workload.Release)
 	return slices.ContainsFunc(c.Predictions, func(p compare.Prediction) bool { return p.Settings.Same(expandable) })
 }
 
@@ -354,6 +356,8 @@ func (c Answer) sureness() string {
 	switch c.Sureness() {
 	case compare.ExactVerdict:
 		return "Exact: the whole record is reproduced, and nothing that it leaves open makes a difference."
+	case compare.OpenVerdict:
+		return fmt.Sprintf("Exact for them: the whole record is reproduced. Whether other settings reserve less cannot be told: %s.", c.Differences(c.MayBeBetter())[0])
 	case compare.SureVerdict:
 		return "That much is sure; the statistics are not exact (see below)."
 	case compare.LimitVerdict:

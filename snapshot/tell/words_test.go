@@ -12,6 +12,7 @@ import (
 	"gaugeblock/snapshot/history"
 	"gaugeblock/snapshot/play"
 	"gaugeblock/spec"
+	"gaugeblock/upstream"
 )
 
 // TestRequestText: PyTorch's message has the size of the segment, which is told if a request failed
@@ -145,7 +146,7 @@ func TestReasonsInWords(t *testing.T) {
 // mustParse reads settings.
 func mustParse(t *testing.T, text string) history.Settings {
 	t.Helper()
-	s, err := history.ParseSettings(text)
+	s, err := history.ParseSettings(text, upstream.Newest())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -461,7 +461,7 @@ func (o *Order) Known() Clock {
 func (o *Order) Seen(e Epoch) bool { return o.current.seen.Covers(e) }
 
 // SeenByAll reports whether every thread has. Then everything that will ever be
-// submitted to any lane comes after it. No thread is all if strangers will come.
+// submitted to any lane comes after it. After ExpectStrangers it is always false: a thread may appear that has seen nothing.
 func (o *Order) SeenByAll(e Epoch) bool {
 	if o.strangers {
 		return false

@@ -162,7 +162,7 @@ var invariants = [...]Invariant{
 	},
 }
 
-// Invariants lists them in order of number. The list is the caller's.
+// All lists the invariants in order of number. The list is the caller's.
 func All() []Invariant { return slices.Clone(invariants[:]) }
 
 // Observable reports whether the observation has what it takes to see the

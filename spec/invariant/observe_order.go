@@ -18,7 +18,7 @@ import (
 // capture from the moment at which it waits for one that does.
 //
 // A graph runs when it is launched, long after. As upstream, we count on the
-// program to launch it behind what was in the stream before the capture; then the
+// program to launch it after what was in the stream before the capture; then the
 // graph may use memory that the stream had used before.
 type streamOrder struct {
 	*happensbefore.Order
@@ -102,7 +102,7 @@ func (o *streamOrder) mark(s spec.DeviceStream) streamMark {
 // record moves an event to the present end of the stream.
 func (o *streamOrder) record(ev spec.EventHandle, s spec.DeviceStream) { o.marks[ev] = o.mark(s) }
 
-// wait lets the stream's next work begin behind a mark.
+// wait lets the stream's next work begin after a mark.
 func (o *streamOrder) wait(s spec.DeviceStream, m streamMark) {
 	l := o.of(s)
 	if m.capture != 0 && o.underWay(m.capture) {
@@ -124,7 +124,7 @@ func (o *streamOrder) join(l *streamLanes, capture int) {
 	}
 }
 
-// beginCapture starts a capture. Its work comes behind the stream's ordinary work.
+// beginCapture starts a capture. Its work comes after the stream's ordinary work.
 func (o *streamOrder) beginCapture(s spec.DeviceStream) {
 	o.captures++
 	l := o.of(s)

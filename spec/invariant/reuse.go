@@ -11,7 +11,7 @@ import (
 // for work that used it in an earlier lifetime and is not certain to be over when the
 // new owner's work begins.
 //
-// The new owner's work comes behind its own stream's work, and behind what that
+// The new owner's work comes after its own stream's work, and after what that
 // stream waits for. So the earlier owner may be the same stream: its work need not
 // have completed. Everything else must have, or must be waited for.
 //

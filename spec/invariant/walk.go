@@ -188,7 +188,7 @@ func (w *blockWalk) sizeFrom(start spec.Ptr) uint64 {
 	return uint64(w.segment.end - start)
 }
 
-// finish is called behind the last block.
+// finish is called after the last block.
 func (w *blockWalk) finish() {
 	if w.segment.open {
 		w.report.add(blocksTileSegments, w.device, w.segment.last,

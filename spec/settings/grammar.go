@@ -12,7 +12,7 @@ type Grammar struct {
 	NonSplitRoundingKept bool
 	// RestIncludesLast: in a list of roundup_power2_divisions the entry '>' begins at the
 	// bucket that was named last, so that this bucket's own number has no effect. In 2.11 it
-	// begins behind that bucket (pytorch/pytorch#161786).
+	// begins after that bucket (pytorch/pytorch#161786).
 	RestIncludesLast bool
 	// SplitSizeAboveSegment: max_split_size_mb and max_non_split_rounding_mb must be above the
 	// large segment size. In 2.11 they may be equal to it.

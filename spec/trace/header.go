@@ -39,11 +39,11 @@ type Header struct {
 	Waits bool
 
 	// RealAddresses: where the trace does not tell an address, the devices place memory as the real
-	// driver does. Otherwise each piece lies behind all earlier ones.
+	// driver does. Otherwise each piece lies above all earlier ones.
 	RealAddresses bool
 
 	// Threads is how many host threads there are beside thread 0 that have a default stream of
-	// their own: on each device, the first streams of it behind the default stream. What a
+	// their own: on each device, the first of its streams after the default stream. What a
 	// thread has waited for, another does not know. 0: nothing depends on threads.
 	Threads int
 

@@ -91,7 +91,7 @@ func completeInWords(op *Op) string {
 	return "not complete"
 }
 
-// checkCreated says what is wrong with the stream that is created. One behind the last
+// checkCreated says what is wrong with the stream that is created. One after the last
 // one of the list is new, and its handle must be given.
 func checkCreated(r *references, op *Op) string {
 	if op.Stream < len(r.header.Streams) {

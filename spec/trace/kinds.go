@@ -11,7 +11,7 @@ import (
 // Each kind is described once, in the file of its group: memory.go, pools.go,
 // sharing.go, streams.go, host.go, capture.go, tree_calls.go, device.go. A description says
 // which fields the lines of the kind have, what it does with the numbers of the trace,
-// and how it is put into words. What follows from that, follows here and in
+// and how it is put into words. What is derived from that is here and in
 // references.go.
 //
 // A new kind of operation is described here, and needs beside that

@@ -132,7 +132,7 @@ func (t *jsonTable[T]) present(v *T) (s jsonMembers) {
 	return s
 }
 
-// The kinds of member that most are. at says where in a T the value lives.
+// The common kinds of member. at says where in a T the value lives.
 
 // wholeMember is a number of 0 to 2^63-1.
 func wholeMember[T any, N ~int | ~int64 | ~uint64](name string, at func(*T) *N) jsonMember[T] {

@@ -11,8 +11,8 @@ import (
 //
 // A trace is a recorded run: what a program asked of an allocator and of the GPU
 // beside it, and, where it was recorded, what the allocator answered. One file
-// carries everything that is exchanged in this field's currency: runs of PyTorch
-// on a real card, the work of a generator, a counterexample that a test shrank.
+// carries a run of PyTorch on a real GPU, the work of a generator, or a counterexample
+// that a test shrank.
 // spec/trace/README.md describes the format for authors of recorders.
 //
 // A file is lines of JSON, plain or compressed with gzip: a header, one line an

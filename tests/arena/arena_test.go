@@ -8,13 +8,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"gaugeblock/conformance"
+	"gaugeblock/conformance/perform"
 	_ "gaugeblock/internal/gcpercent"
 	"gaugeblock/spec"
 	"gaugeblock/tests/arena"
-	"gaugeblock/tools/replay"
 )
 
-var allocators = map[string]replay.Factory{"seed": arena.NewAsSeed, "safe": arena.NewMadeSafe}
+var allocators = map[string]perform.Factory{"seed": arena.NewAsSeed, "safe": arena.NewMadeSafe}
 
 // TestReports compares the kit's reports on the arena as it was found, and made safe.
 // testdata/reports.txt is rewritten by "go test ./tests/arena -run Reports -rewrite",

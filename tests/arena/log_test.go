@@ -7,11 +7,11 @@ import (
 	"testing"
 
 	"gaugeblock/conformance"
+	"gaugeblock/conformance/perform"
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
 	"gaugeblock/tests/arena"
 	"gaugeblock/tools/check"
-	"gaugeblock/tools/replay"
 )
 
 // TestSameVerdict: the hazard that the kit finds in the arena as it was found is found
@@ -27,7 +27,7 @@ func TestSameVerdict(t *testing.T) {
 	}
 	h, ops := report.Violations[i].Program()
 	for name, test := range map[string]struct {
-		factory replay.Factory
+		factory perform.Factory
 		want    []check.Kind
 	}{
 		"as it was found": {arena.NewAsSeed, []check.Kind{check.Hazard}},
@@ -48,9 +48,9 @@ func TestSameVerdict(t *testing.T) {
 }
 
 // logOf performs a program and writes down what the allocator did, as a shim would.
-func logOf(t *testing.T, h trace.Header, ops []trace.Op, factory replay.Factory) string {
+func logOf(t *testing.T, h trace.Header, ops []trace.Op, factory perform.Factory) string {
 	t.Helper()
-	player, err := replay.NewPlayer(&h, factory)
+	player, err := perform.New(&h, factory)
 	if err != nil {
 		t.Fatal(err)
 	}

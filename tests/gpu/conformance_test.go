@@ -8,10 +8,10 @@ import (
 	"time"
 
 	"gaugeblock/conformance"
+	"gaugeblock/conformance/perform"
 	"gaugeblock/fakegpu"
 	"gaugeblock/spec"
 	"gaugeblock/tools/reference"
-	"gaugeblock/tools/replay"
 )
 
 // How much of each area is run: a number of operations, or a time. In all areas together
@@ -83,7 +83,7 @@ func shadowProgram(area *conformance.Area, seed uint64, on device) (*shadow, con
 	var s *shadow
 	result := area.Run(seed, conformanceLength, conformance.Options{
 		New: reference.New, Every: 16,
-		Around: func(fake *fakegpu.GPU) replay.Device {
+		Around: func(fake *fakegpu.GPU) perform.Device {
 			s = newShadow(fake, on)
 			return s
 		},
@@ -138,7 +138,7 @@ func TestShadowGivesUp(t *testing.T) {
 	var s *shadow
 	result := conformance.Find("core").Run(1, conformanceLength, conformance.Options{
 		New: reference.New,
-		Around: func(fake *fakegpu.GPU) replay.Device {
+		Around: func(fake *fakegpu.GPU) perform.Device {
 			s = newShadow(fake, stuck{newFake(), make(chan func(), 10_000)})
 			s.patience = time.Second // no other call takes that long, also on a busy machine
 			return s

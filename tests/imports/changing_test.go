@@ -16,7 +16,7 @@ var (
 // testDirs are the folders of the packages whose tests docs/changing.md names.
 var testDirs = map[string][]string{
 	"bounded": {"model/bounded"}, "tla": {"tla", "tests/tla"},
-	"replay": {"tools/replay"}, "refinement": {"internal/refinement"},
+	"perform": {"conformance/perform"}, "refinement": {"internal/refinement"},
 }
 
 // TestChanging: every file, folder and test that docs/changing.md names is there.

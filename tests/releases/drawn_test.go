@@ -6,9 +6,9 @@ import (
 
 	"gaugeblock/alloc"
 	"gaugeblock/conformance"
+	"gaugeblock/conformance/perform"
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
-	"gaugeblock/tools/replay"
 	"gaugeblock/upstream"
 )
 
@@ -69,7 +69,7 @@ func drawn(r rule, value, seeds uint64) string {
 			break
 		}
 	}
-	by := func(rules upstream.Rules) replay.Factory {
+	by := func(rules upstream.Rules) perform.Factory {
 		return func(d spec.Driver, h *trace.Header) (spec.Allocator, error) {
 			return alloc.New(d, alloc.Options{Geometry: h.Geometry, Settings: h.Settings, Rules: rules})
 		}

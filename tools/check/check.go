@@ -5,12 +5,12 @@ import (
 	"io"
 	"os"
 
+	"gaugeblock/conformance/perform"
 	"gaugeblock/fakegpu"
 	"gaugeblock/internal/memlimit"
 	"gaugeblock/spec"
 	"gaugeblock/spec/happensbefore"
 	"gaugeblock/spec/trace"
-	"gaugeblock/tools/replay"
 )
 
 // Options says what is looked at beside what every log is held to, and what the log does
@@ -18,7 +18,7 @@ import (
 type Options struct {
 	// Reference, if given, makes an allocator that does the same program with the same
 	// driver. The first decision in which it departs is a violation.
-	Reference replay.Factory
+	Reference perform.Factory
 	// Live: memory may be allocated at the end.
 	Live bool
 	// Alignment, if not 0, is what every address has to be a multiple of, in bytes.
@@ -94,8 +94,8 @@ type checker struct {
 	result   Result
 	header   *trace.Header
 	given    *written
-	program  *replay.Player // performs events and graphs
-	roomy    *trace.Header  // its header: of devices that lack no memory
+	program  *perform.Player // performs events and graphs
+	roomy    *trace.Header   // its header: of devices that lack no memory
 	gpu      *fakegpu.GPU
 	streams  streams
 	memory   memory
@@ -121,7 +121,7 @@ func newChecker(log source, name string, o Options) (*checker, error) {
 	roomy := *h
 	roomy.TotalMemory, roomy.Waits, roomy.Threads, roomy.Streams = addressSpace, false, 0, nil
 	roomy.Geometry = spec.DefaultGeometry()
-	player, err := replay.NewPlayer(&roomy, func(spec.Driver, *trace.Header) (spec.Allocator, error) {
+	player, err := perform.New(&roomy, func(spec.Driver, *trace.Header) (spec.Allocator, error) {
 		return nobody{}, nil
 	})
 	if err != nil {

@@ -3,9 +3,9 @@ package check
 import (
 	"fmt"
 
+	"gaugeblock/conformance/perform"
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
-	"gaugeblock/tools/replay"
 )
 
 // lockstep is the reference doing the same program. It gets the addresses that the log's
@@ -13,12 +13,12 @@ import (
 // is what both decide: whether the driver is asked or given anything, and for how many
 // bytes; whether the request succeeds; and where the memory lies.
 type lockstep struct {
-	player *replay.Player
+	player *perform.Player
 	calls  bool // the log has had driver calls
 }
 
-func newLockstep(h *trace.Header, factory replay.Factory) (*lockstep, error) {
-	player, err := replay.NewPlayer(h, factory)
+func newLockstep(h *trace.Header, factory perform.Factory) (*lockstep, error) {
+	player, err := perform.New(h, factory)
 	if err != nil {
 		return nil, err
 	}
@@ -60,7 +60,7 @@ func (c *checker) leaveReference() {
 }
 
 // compareAnswers puts the first difference into words.
-func compareAnswers(op *trace.Op, out *replay.Performed) (log, reference string, same bool) {
+func compareAnswers(op *trace.Op, out *perform.Result) (log, reference string, same bool) {
 	if op.Expect.Entries != nil {
 		recorded, did := driverCalls(op.Expect.Entries), driverCalls(out.Entries)
 		for i := range max(len(recorded), len(did)) {

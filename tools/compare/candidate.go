@@ -84,7 +84,11 @@ func (c *Candidate) parsePyTorch(rest string) error {
 	if !set {
 		return nil
 	}
-	s, err := history.ParseSettings(settings)
+	release := upstream.Newest()
+	if c.release != nil {
+		release = *c.release
+	}
+	s, err := history.ParseSettings(settings, release)
 	if err != nil {
 		return err
 	}

@@ -53,12 +53,12 @@ func (c *Candidate) run(w *history.Workload, o *Options) (r Result, err error) {
 		return r, err
 	}
 	defer subject.Close()
-	if r, err = perform(w, subject.New, c.Name, o.Limit, false); err != nil || !o.SmallestLimit || r.Error != "" {
+	if r, err = requests(w, subject.New, c.Name, o.Limit, false); err != nil || !o.SmallestLimit || r.Error != "" {
 		return r, err
 	}
 	most := r.Most
 	if r.Failed > 0 {
-		free, err := perform(w, subject.New, c.Name, 0, false)
+		free, err := requests(w, subject.New, c.Name, 0, false)
 		if err != nil {
 			return r, err
 		}

@@ -1,16 +1,16 @@
 package compare
 
 import (
+	"gaugeblock/conformance/perform"
 	"gaugeblock/internal/memlimit"
 	"gaugeblock/snapshot/history"
 	"gaugeblock/snapshot/play"
 	"gaugeblock/spec"
-	"gaugeblock/tools/replay"
 )
 
 // smallestLimit bisects, to 2 MiB, between the most that is requested at one time and what the
 // allocator holds if it may have all: nil if it fails there, too.
-func smallestLimit(w *history.Workload, factory replay.Factory, name string, most uint64) (*uint64, error) {
+func smallestLimit(w *history.Workload, factory perform.Factory, name string, most uint64) (*uint64, error) {
 	const step = 2 * spec.MiB
 	low, high := w.PeakRequested()/step, (most+step-1)/step // fails, and does not
 	for serves := false; ; {
@@ -18,7 +18,7 @@ func smallestLimit(w *history.Workload, factory replay.Factory, name string, mos
 		if !serves {
 			middle = high
 		}
-		r, err := perform(w, factory, name, middle*step, true)
+		r, err := requests(w, factory, name, middle*step, true)
 		if err != nil {
 			return nil, err
 		}

@@ -7,11 +7,11 @@ import (
 	"time"
 
 	"gaugeblock/conformance"
+	"gaugeblock/conformance/perform"
 	"gaugeblock/fakegpu"
 	"gaugeblock/snapshot/history"
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
-	"gaugeblock/tools/replay"
 )
 
 // Options say how allocators are compared.
@@ -88,9 +88,9 @@ type performer struct {
 	result    Result
 }
 
-// perform makes the requests. An error is one of the comparison; what the allocator does wrong is
+// requests makes the requests. An error is one of the comparison; what the allocator does wrong is
 // in the result.
-func perform(w *history.Workload, factory replay.Factory, name string, limit uint64, stopAtFailure bool) (r Result, err error) {
+func requests(w *history.Workload, factory perform.Factory, name string, limit uint64, stopAtFailure bool) (r Result, err error) {
 	p := &performer{Workload: w, ptrs: make([]spec.Ptr, w.Allocations), result: Result{Allocator: name}}
 	total := cmp.Or(limit, unlimited)
 	p.gpu = fakegpu.New(fakegpu.Config{Devices: fakegpu.Devices(1, total), Addresses: fakegpu.RealLike})

@@ -91,7 +91,7 @@ func (c *command) start() error {
 	}
 	c.process = exec.Command(c.arguments[0], c.arguments[1:]...)
 	c.process.Stderr = c.said
-	c.process.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	c.process.SysProcAttr = ownGroup()
 	in, out, err := blockingPipes(c.process)
 	if err != nil {
 		return err

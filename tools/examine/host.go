@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"syscall"
 
 	"gaugeblock/conformance"
 	"gaugeblock/fakegpu"
@@ -121,11 +120,11 @@ func (l *library) begin(gpu *fakegpu.GPU) error {
 func (l *library) start() (err error) {
 	var ends [6]*os.File
 	for i := 0; i < len(ends); i += 2 {
-		var fds [2]int
-		if err := syscall.Pipe2(fds[:], syscall.O_CLOEXEC); err != nil {
+		if ends[i], ends[i+1], err = os.Pipe(); err != nil {
 			return err
 		}
-		ends[i], ends[i+1] = os.NewFile(uintptr(fds[0]), "pipe"), os.NewFile(uintptr(fds[1]), "pipe")
+		ends[i].Fd() // which makes them block
+		ends[i+1].Fd()
 	}
 	if err := l.open(); err != nil {
 		return err

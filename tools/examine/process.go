@@ -7,7 +7,6 @@ import (
 	"os"
 	"strings"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"gaugeblock/conformance"
@@ -91,7 +90,7 @@ func (w *watchdog) watch() {
 // kill ends the process, and all that it has started: it leads a group of processes.
 func (w *watchdog) kill() {
 	if pid := int(w.pid.Load()); pid > 0 {
-		_ = syscall.Kill(-pid, syscall.SIGKILL)
+		killGroup(pid)
 	}
 }
 
@@ -141,13 +140,4 @@ func (l *lastWords) with(how string) string {
 	}
 	const most = 3
 	return how + "; it wrote: " + strings.Join(lines[max(0, len(lines)-most):], "; ")
-}
-
-// endOf says how a process ended.
-func endOf(status uint64) string {
-	s := syscall.WaitStatus(status)
-	if s.Signaled() {
-		return fmt.Sprintf("it was ended by the signal %v", s.Signal())
-	}
-	return fmt.Sprintf("it exited with status %d", s.ExitStatus())
 }

@@ -29,12 +29,24 @@ type platform struct {
 	fake              bool
 }
 
+// suffix is how the names of programs end.
+func (p platform) suffix() string {
+	if p.system == "windows" {
+		return ".exe"
+	}
+	return ""
+}
+
 // platforms are those for which the command builds. A program that Go links statically runs on every
-// Linux since 2.17 of glibc, the oldest that pip knows for both processors. For macOS and Windows
-// tools/examine and tools/run lack what they ask of the system.
+// Linux since 2.17 of glibc, the oldest that pip knows for both processors. The macOS of a tag is the
+// oldest for which Go builds.
 var platforms = []platform{
 	{"linux", "amd64", "", true},
 	{"linux", "arm64", "manylinux_2_17_aarch64", false},
+	{"darwin", "amd64", "macosx_12_0_x86_64", false},
+	{"darwin", "arm64", "macosx_12_0_arm64", false},
+	{"windows", "amd64", "win_amd64", false},
+	{"windows", "arm64", "win_arm64", false},
 }
 
 // version is what PEP 440 calls a release, a candidate or a local version.
@@ -77,7 +89,7 @@ func binaries(dir, version string) error {
 	}
 	var sums strings.Builder
 	for _, p := range platforms {
-		name := fmt.Sprintf("gaugeblock-%s-%s-%s", version, p.system, p.processor)
+		name := fmt.Sprintf("gaugeblock-%s-%s-%s%s", version, p.system, p.processor, p.suffix())
 		if err := p.command(filepath.Join(dir, name), version); err != nil {
 			return err
 		}

@@ -36,7 +36,7 @@ func (p platform) wheel(dir, version string) error {
 		return err
 	}
 	defer os.RemoveAll(scratch)
-	if err := p.command(filepath.Join(scratch, "gaugeblock"), version); err != nil {
+	if err := p.command(filepath.Join(scratch, "gaugeblock"+p.suffix()), version); err != nil {
 		return err
 	}
 	if p.fake {

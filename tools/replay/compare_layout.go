@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"gaugeblock/spec"
+	"gaugeblock/spec/trace"
 )
 
 // compareLayouts finds the first segment that differs, and in it the first line
@@ -44,7 +45,7 @@ func segmentLines(layout []spec.Segment, i int) []string {
 	if i >= len(layout) {
 		return nil
 	}
-	return LayoutInLines(layout[i : i+1])
+	return trace.LayoutInLines(layout[i : i+1])
 }
 
 func lineAt(lines []string, i int) string {
@@ -60,7 +61,7 @@ func lineAt(lines []string, i int) string {
 func diffAround(want, got []spec.Segment, i int) string {
 	window := func(layout []spec.Segment) []line {
 		var lines []line
-		for _, text := range LayoutInLines(layout[min(max(i-1, 0), len(layout)):min(i+2, len(layout))]) {
+		for _, text := range trace.LayoutInLines(layout[min(max(i-1, 0), len(layout)):min(i+2, len(layout))]) {
 			lines = append(lines, line{text})
 		}
 		return lines

@@ -11,7 +11,7 @@ import (
 // checkTree compares what is seen of a graph tree after a call: first what became
 // of the call, then what it returned.
 func (c *comparison) checkTree() *Difference {
-	want, got := c.want.Tree, c.got.tree
+	want, got := c.want.Tree, c.got.Tree
 	if want == nil {
 		return nil
 	}
@@ -45,7 +45,7 @@ func (c *comparison) checkTreePool() *Difference {
 		return nil
 	}
 	stale := tolerance{staleRequested: true}
-	d := compareLayouts(stale.layout(slices.Clone(c.want.Tree.Pool)), stale.layout(c.got.tree.Pool))
+	d := compareLayouts(stale.layout(slices.Clone(c.want.Tree.Pool)), stale.layout(c.got.Tree.Pool))
 	if d != nil {
 		d.Field = "tree.pool"
 	}

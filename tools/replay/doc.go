@@ -10,9 +10,8 @@
 //	         compare ◀───────────────┘     Op.Expect.Entries
 //
 // A trace mixes what the program asked for, what the driver answered and what
-// the allocator decided. The first is performed (kinds.go says how each kind is),
-// the second is fed to the fake GPU, since no allocator can guess at which address
-// a real driver puts a segment (device.go), and the third is compared (compare.go).
+// the allocator decided. The first is performed and the second is fed to the fake
+// GPU (conformance/perform); the third is compared (compare.go).
 // What may differ all the same is listed in tolerance.go, each with its reason;
 // nothing else may.
 //

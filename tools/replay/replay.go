@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 
+	"gaugeblock/conformance/perform"
 	"gaugeblock/internal/memlimit"
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
@@ -15,7 +16,7 @@ import (
 // Options says how to replay.
 type Options struct {
 	// New makes the allocator; it is called once a trace.
-	New Factory
+	New perform.Factory
 	// Sentences, if given, is written a sentence for each operation, at the end of the replay.
 	Sentences io.Writer
 	// MaxMemory bounds what the process keeps in memory, in bytes; 0: memlimit.Default.
@@ -87,22 +88,25 @@ func (s *source) replay(c *choices, whole bool) (*run, error) {
 	if s.options.Sentences != nil {
 		r.sentences.w = &r.told
 	}
-	m, err := newMachine(s.name, tr.Header(), s.options.New, nil, nil)
+	p, err := perform.New(tr.Header(), s.options.New)
 	switch {
 	case lacksAbility(err):
 		r.result.NotSupported = inability(err)
 	case err != nil:
 		return nil, &trace.Error{File: s.name, Line: 1, Reason: err.Error(), Err: err}
 	default:
-		m.letChoose(c)
+		p.Choose(c.choose)
+		p.Reuse()
+		r.header, r.player, r.tolerance = tr.Header(), p, toleranceOf(tr.Header())
 	}
-	r.machine = m
 	return r, r.operations(tr)
 }
 
 // A run is a replay under way.
 type run struct {
-	machine   *machine
+	header    *trace.Header
+	player    *perform.Player
+	tolerance tolerance
 	result    Result
 	choices   *choices
 	whole     bool // the trace is read to its end whatever comes of it
@@ -112,7 +116,8 @@ type run struct {
 	budget *memlimit.Budget
 	line   int // that was read last
 
-	same int // how much of the latest operation was as expected, if there are choices
+	passed int // how many checks the operation that differs passed
+	same   int // how much of the latest operation was as expected, if there are choices
 }
 
 // operations performs and compares all of a trace.
@@ -151,38 +156,42 @@ func (r *run) step(op *trace.Op) error {
 		return nil
 	}
 	r.choices.operation, r.choices.line = r.result.Operations, op.Line
-	if op.Expect.Entries != nil && !r.machine.observed {
+	if op.Expect.Entries != nil && !r.player.Observed() {
 		r.notSupported(op, &spec.NotSupportedError{Op: "events", Reason: "the allocator is not a spec.Observable"})
 		return nil
 	}
-	out := r.machine.perform(op)
-	if out.err != nil {
-		if bad, is := errors.AsType[*trace.Error](out.err); is {
+	r.tolerance.meet(op.Kind)
+	out := r.player.Perform(op)
+	if out.Skipped {
+		out.Err = perform.ErrSkipped
+	}
+	if out.Err != nil {
+		if bad, is := errors.AsType[*trace.Error](out.Err); is {
+			bad.File = r.result.File
 			return bad
 		}
-		if lacksAbility(out.err) && op.Expect.Error != trace.ErrorNotSupported {
-			r.notSupported(op, out.err)
+		if lacksAbility(out.Err) && op.Expect.Error != trace.ErrorNotSupported {
+			r.notSupported(op, out.Err)
 			return nil
 		}
 	}
-	r.sentences.operation(r.result.Operations, op, out, r.machine.fake)
+	r.sentences.operation(r.result.Operations, op, &out, r.player.GPU())
 	if op.Expect.Unknown() {
 		return nil
 	}
 	r.result.Compared++
 	r.result.Parts.add(&op.Expect)
-	if op.Kind == trace.OpRestore && op.Expect.Error == trace.ErrorOther && trace.ErrorName(out.err) == trace.ErrorInvalidState {
+	if op.Kind == trace.OpRestore && op.Expect.Error == trace.ErrorOther && trace.ErrorName(out.Err) == trace.ErrorInvalidState {
 		r.result.HalfDone, r.result.Exact = r.result.Operations, true
 		return nil
 	}
-	d := r.machine.compare(op, out)
+	d := r.compare(op, &out)
 	if d != nil {
 		r.differs(d, op.Line, op.InWords(), r.result.Operations)
 	}
 	if len(r.choices.made) > 0 {
-		r.same = r.machine.confirm(op, out, r.choices)
+		r.same = r.confirm(op, &out)
 	}
-	r.machine.room = out.events // nobody looks at them any more
 	return nil
 }
 
@@ -210,7 +219,7 @@ func (r *run) finish(end *trace.End) {
 	}
 	compared := r.result.Compared > 0
 	if end != nil {
-		if d := r.machine.compareEnd(end); d != nil {
+		if d := r.compareEnd(end); d != nil {
 			r.differs(d, end.Line, "end", r.result.Operations+1)
 			return
 		}

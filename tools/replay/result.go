@@ -2,6 +2,7 @@ package replay
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/dustin/go-humanize"
@@ -40,6 +41,7 @@ type Result struct {
 
 	// of PyTorch: the trace does not tell it, and is exact by its rules
 	Release string `json:"release,omitempty"`
+	Rules   string `json:"rules,omitempty"` // the release of PyTorch whose rules were followed
 
 	Parts    Parts  `json:"-"` // what was compared
 	Recorded string `json:"-"` // what recorded the trace, in words; "" if its header does not tell
@@ -55,11 +57,11 @@ func (r *Result) String() string {
 	case r.NotDetermined != "":
 		return fmt.Sprintf("%s: not determined: %s; the one that came furthest: %v", file, r.NotDetermined, r.FirstDifference)
 	case r.FirstDifference != nil:
-		return fmt.Sprintf("%s: %v", file, r.FirstDifference)
+		return fmt.Sprintf("%s%s: %v", file, byRules(r.Rules, r.Release), r.FirstDifference)
 	case r.Uncompared:
 		return fmt.Sprintf("%s: performed (%s, nothing to compare with%s)", file, english.Plural(r.Operations, "operation", ""), r.noEnd())
 	}
-	text := english.Plural(r.Operations, "operation", "")
+	text := english.Plural(r.Operations, "operation", "") + byRules(r.Rules, r.Release)
 	if r.Found > 0 {
 		text += fmt.Sprintf(", %s found by trying", english.Plural(r.Found, "address", ""))
 	}
@@ -70,6 +72,14 @@ func (r *Result) String() string {
 		text += ", by the rules of PyTorch " + r.Release + ", which the trace does not tell"
 	}
 	return fmt.Sprintf("%s: exact (%s%s)", file, text, r.noEnd())
+}
+
+// byRules names the release whose rules were followed, if that is not told elsewhere.
+func byRules(rules, elsewhere string) string {
+	if rules == "" || elsewhere != "" {
+		return ""
+	}
+	return ", by the rules of PyTorch " + rules
 }
 
 func (r *Result) noEnd() string {
@@ -120,6 +130,8 @@ type Tally struct {
 	Operations int    `json:"-"`
 	Parts      Parts  `json:"-"` // what was compared in every trace
 	Recorded   string `json:"-"` // what recorded all of them, in words; "" if they differ in that
+
+	Rules []string `json:"rules,omitempty"` // the releases of PyTorch whose rules were followed
 }
 
 // Add counts a result.
@@ -130,6 +142,9 @@ func (t *Tally) Add(r *Result) {
 	t.Parts = t.Parts.and(r.Parts)
 	if t.Recorded != r.Recorded {
 		t.Recorded = ""
+	}
+	if i, found := slices.BinarySearch(t.Rules, r.Rules); r.Rules != "" && !found {
+		t.Rules = slices.Insert(t.Rules, i, r.Rules)
 	}
 	t.Traces++
 	t.Operations += r.Operations
@@ -167,5 +182,5 @@ func (t Tally) String() string {
 	if t.Unreadable > 0 {
 		text += fmt.Sprintf(", %d unreadable", t.Unreadable)
 	}
-	return text
+	return text + byRules(strings.Join(t.Rules, ", "), "")
 }

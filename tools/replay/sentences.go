@@ -2,10 +2,10 @@ package replay
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"strings"
 
+	"gaugeblock/conformance/perform"
 	"gaugeblock/fakegpu"
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
@@ -22,7 +22,7 @@ type sentences struct {
 func (s *sentences) write(format string, args ...any) { fmt.Fprintf(s.w, format+"\n", args...) }
 
 // operation writes one operation and what the device has noticed since the last.
-func (s *sentences) operation(number int, op *trace.Op, out outcome, gpu *fakegpu.GPU) {
+func (s *sentences) operation(number int, op *trace.Op, out *perform.Result, gpu *fakegpu.GPU) {
 	if s.w == nil {
 		return
 	}
@@ -34,20 +34,20 @@ func (s *sentences) operation(number int, op *trace.Op, out outcome, gpu *fakegp
 	s.violations = len(violations)
 }
 
-func outcomeInWords(out outcome) string {
+func outcomeInWords(out *perform.Result) string {
 	var deeds []string
-	for _, e := range out.events {
+	for _, e := range out.Entries {
 		if words := deedInWords(e); words != "" {
 			deeds = append(deeds, words)
 		}
 	}
 	switch {
-	case errors.Is(out.err, errSkipped):
-		return out.err.Error()
-	case out.err != nil:
-		deeds = append(deeds, "failed: "+out.err.Error())
-	case len(deeds) == 0 && out.addr != 0:
-		return fmt.Sprintf("allocated %v", out.addr)
+	case out.Skipped:
+		return out.Err.Error()
+	case out.Err != nil:
+		deeds = append(deeds, "failed: "+out.Err.Error())
+	case len(deeds) == 0 && out.Ptr != 0:
+		return fmt.Sprintf("allocated %v", out.Ptr)
 	case len(deeds) == 0:
 		return "done"
 	}

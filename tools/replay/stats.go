@@ -26,8 +26,8 @@ var statPlaces = func() map[string]int {
 }()
 
 // statistics asks the allocator for them; that it does not answer is a difference.
-func (m *machine) statistics(dev spec.Device) (statistics, *Difference) {
-	stats, err := m.allocator.Stats(dev)
+func (r *run) statistics(dev spec.Device) (statistics, *Difference) {
+	stats, err := r.player.Allocator().Stats(dev)
 	if err != nil {
 		return nil, differs("statistics", "statistics", err.Error())
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/cockroachdb/datadriven"
 
+	"gaugeblock/conformance/perform"
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
 	"gaugeblock/tools/reference"
@@ -40,7 +41,7 @@ func TestTranscripts(t *testing.T) {
 }
 
 // allocators are the reference, and the reference with abilities taken away.
-var allocators = map[string]replay.Factory{
+var allocators = map[string]perform.Factory{
 	"reference": reference.New,
 	// bare can do what every allocator can.
 	"bare": func(driver spec.Driver, h *trace.Header) (spec.Allocator, error) {

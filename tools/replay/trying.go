@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"gaugeblock/conformance/perform"
 	"gaugeblock/fakegpu"
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
@@ -113,16 +114,16 @@ func (c *choices) remember(number int, op *trace.Op) {
 
 // confirm marks the ranges in which an operation has mapped or allocated memory as the trace
 // says, and returns how many of its entries, with its address, were as expected.
-func (m *machine) confirm(op *trace.Op, out outcome, c *choices) (same int) {
-	want, got := m.tolerance.events(op.Kind, op.Expect.Entries), m.tolerance.events(op.Kind, out.events)
+func (r *run) confirm(op *trace.Op, out *perform.Result) (same int) {
+	want, got := r.tolerance.events(op.Kind, op.Expect.Entries), r.tolerance.events(op.Kind, out.Entries)
 	for same < len(want) && same < len(got) && want[same] == got[same] {
 		if want[same].Action == spec.ActionSegmentMap {
-			c.mark(want[same].Addr)
+			r.choices.mark(want[same].Addr)
 		}
 		same++
 	}
-	if op.Expect.Addr != nil && *op.Expect.Addr == out.addr {
-		c.mark(out.addr)
+	if op.Expect.Addr != nil && *op.Expect.Addr == out.Ptr {
+		r.choices.mark(out.Ptr)
 		same++
 	}
 	return same
@@ -233,6 +234,6 @@ func (r *run) performed() int {
 func (r *run) furtherThan(other *run) bool {
 	return cmp.Or(
 		cmp.Compare(r.performed(), other.performed()),
-		cmp.Compare(r.machine.passed, other.machine.passed),
+		cmp.Compare(r.passed, other.passed),
 		cmp.Compare(r.same, other.same)) > 0
 }

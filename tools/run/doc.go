@@ -7,6 +7,7 @@
 //	answers.go      what its processes have written
 //	result.go       the answers together
 //	verdict.go      the result in words
+//	ranks.go        what each rank reserved
 //	late.go         between which figures the peak is if time has a say
 //	growth.go       the result compared with an older one
 //	doubts.go       what it rests on that is not known

@@ -31,6 +31,9 @@ func (o *Options) environment(folder, site, libraries string) []string {
 	if o.Streams {
 		set("GAUGEBLOCK_RUN_STREAMS", "1")
 	}
+	// The machine is written in Go, which sends its threads signals, also those that are ending and cannot take any.
+	set("GODEBUG", strings.TrimPrefix(os.Getenv("GODEBUG")+",asyncpreemptoff=1", ","))
+	o.setRanks(folder, set)
 	set("GAUGEBLOCK_CUDA_SCHEDULE", map[bool]string{false: "eager", true: "lazy"}[o.Late])
 	set("GAUGEBLOCK_CUDA_GPU", o.GPU.Word)
 	set("GAUGEBLOCK_CUDA_DEVICES", fmt.Sprint(o.GPUs))
@@ -53,6 +56,23 @@ func (o *Options) environment(folder, site, libraries string) []string {
 		set("LD_PRELOAD", joined(strings.Join(first, ":"), os.Getenv("LD_PRELOAD")))
 	}
 	return env
+}
+
+// setRanks: processes of one machine speak with each other by files of a folder. One rank that is alone has the
+// variables that torchrun would set.
+func (o *Options) setRanks(folder string, set func(name, value string)) {
+	if o.WorldSize == 0 {
+		set("GAUGEBLOCK_NCCL_FOLDER", filepath.Join(folder, channelsFolder))
+		return
+	}
+	for name, n := range map[string]int{
+		"RANK": o.Rank, "WORLD_SIZE": o.WorldSize, "GROUP_RANK": o.Rank, "GROUP_WORLD_SIZE": o.WorldSize,
+		"LOCAL_RANK": 0, "LOCAL_WORLD_SIZE": 1, "MASTER_PORT": 1, "GAUGEBLOCK_RUN_ALONE": 1,
+	} {
+		set(name, fmt.Sprint(n))
+	}
+	set("MASTER_ADDR", "localhost")
+	set("TORCH_NCCL_ENABLE_MONITORING", "0") // there is nobody to tell
 }
 
 func joined(first, others string) string {

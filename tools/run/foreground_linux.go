@@ -6,7 +6,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// foregroundGroup is the group of processes that a terminal sends its signals to.
-func foregroundGroup(terminal *os.File) (int, error) {
-	return unix.IoctlGetInt(int(terminal.Fd()), unix.TIOCGPGRP)
+// isForeground reports whether this process is in the group that the terminal sends Ctrl-C to.
+func isForeground() bool {
+	terminal, err := os.Open("/dev/tty")
+	if err != nil {
+		return false
+	}
+	defer terminal.Close()
+	group, err := unix.IoctlGetInt(int(terminal.Fd()), unix.TIOCGPGRP)
+	return err == nil && group == unix.Getpgrp()
 }

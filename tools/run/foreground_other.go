@@ -2,9 +2,5 @@
 
 package run
 
-import (
-	"errors"
-	"os"
-)
-
-func foregroundGroup(*os.File) (int, error) { return 0, errors.ErrUnsupported }
+// isForeground: no program is run here.
+func isForeground() bool { return false }

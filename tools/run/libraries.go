@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 
 	"gaugeblock/fakegpu/cuda"
 	"gaugeblock/internal/checkout"
@@ -22,6 +23,9 @@ const LibrariesVariable = "GAUGEBLOCK_LIBRARIES"
 // beside the executable, or else one in the user's cache, where they are built if this executable
 // has not built them before. Say hears that they are being built.
 func Libraries(say func(string)) (string, error) {
+	if runtime.GOOS != "linux" {
+		return "", errors.New("the fake GPU is for Linux; whatif, report and replay need none")
+	}
 	if given := os.Getenv(LibrariesVariable); given != "" {
 		return given, complete(given)
 	}

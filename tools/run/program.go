@@ -16,11 +16,13 @@ import (
 
 // Options are what to run, and on what.
 type Options struct {
-	Command  []string
-	GPU      gpus.GPU
-	Memory   uint64 // bytes of each GPU; 0: as the GPU has
-	GPUs     int
-	Settings string // of the allocator; "": those of the environment
+	Command []string
+	GPU     gpus.GPU
+	Memory  uint64 // bytes of each GPU; 0: as the GPU has
+	GPUs    int
+	// WorldSize, if it is not 0, is of a program of which only one process runs, that of Rank.
+	Rank, WorldSize int
+	Settings        string // of the allocator; "": those of the environment
 	// Snapshot, Report and Sites: the allocator records its history, with stacks.
 	Snapshot, Report, Sites bool
 	// Late: work on a stream is done when somebody waits for it, not at once. Streams: the lines that
@@ -37,6 +39,9 @@ type Options struct {
 	Say      func(string)
 	Progress func(Progress)
 }
+
+// channelsFolder is where processes tell each other what collectives do: fakegpu/cuda/thin/nccl_channels.h.
+const channelsFolder = "channels"
 
 // Progress is how far the program's processes are.
 type Progress struct {
@@ -59,6 +64,9 @@ func Run(o Options, folder string) (*Result, error) {
 		return nil, err
 	}
 	if o.Command[0], err = exec.LookPath(o.Command[0]); err != nil && !errors.Is(err, exec.ErrDot) {
+		return nil, err
+	}
+	if err := os.Mkdir(filepath.Join(folder, channelsFolder), 0o700); err != nil {
 		return nil, err
 	}
 	c := exec.Command(o.Command[0], o.Command[1:]...)
@@ -127,17 +135,6 @@ func status(s *os.ProcessState) int {
 		return 128 + int(w.Signal())
 	}
 	return s.ExitCode()
-}
-
-// isForeground reports whether this process is in the group that the terminal sends Ctrl-C to.
-func isForeground() bool {
-	terminal, err := os.Open("/dev/tty")
-	if err != nil {
-		return false
-	}
-	defer terminal.Close()
-	group, err := foregroundGroup(terminal)
-	return err == nil && group == syscall.Getpgrp()
 }
 
 func progressOf(folder string) (p Progress) {

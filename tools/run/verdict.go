@@ -33,7 +33,10 @@ func (r *Result) Tell(w io.Writer, emphasize func(string) string) {
 		Cause: quote.Text(r.memoryLine(device)),
 		Try:   r.advice(device),
 	}.WriteBehind(w, prefix, emphasize)
-	for _, line := range process.doubts() {
+	for _, line := range append([]string{r.byRank()}, process.doubts()...) {
+		if line == "" {
+			continue
+		}
 		brief.Lines{Cause: quote.Text(line)}.WriteBehind(w, prefix, emphasize)
 	}
 }

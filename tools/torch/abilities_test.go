@@ -6,11 +6,11 @@ import (
 	"testing"
 
 	"gaugeblock/alloc"
+	"gaugeblock/conformance/perform"
 	"gaugeblock/fakegpu"
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
 	"gaugeblock/tools/reference"
-	"gaugeblock/tools/replay"
 )
 
 // both are what the tests of abilities need of an allocator.
@@ -174,7 +174,7 @@ func TestAbilities(t *testing.T) {
 	open(t)
 	for name, c := range abilities {
 		t.Run(name, func(t *testing.T) {
-			play := func(factory replay.Factory) []any {
+			play := func(factory perform.Factory) []any {
 				gpu := fakegpu.New(fakegpu.Config{Devices: fakegpu.Devices(1, spec.GiB)})
 				h := trace.Header{Geometry: spec.DefaultGeometry(), Devices: 1, Settings: c.settings}
 				a, err := factory(gpu, &h)

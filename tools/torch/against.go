@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"gaugeblock/conformance"
+	"gaugeblock/conformance/perform"
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
 	"gaugeblock/tools/reference"
@@ -199,7 +200,7 @@ func (a *against) program(area string, seed uint64) (Outcome, error) {
 		h.Settings = a.known(h.Settings)
 	}
 	source, h := conformance.Find(area).NewSource(conformance.Seeded(seed), seed, alter)
-	player, err := replay.NewPlayer(&h, reference.New)
+	player, err := perform.New(&h, reference.New)
 	if err != nil {
 		return Outcome{}, err
 	}
@@ -521,7 +522,7 @@ func cutToDifference(a, b string) (x, y string) {
 func (j *job) alone(place *place) (answer alone, err error) {
 	h := j.Header
 	h.Release = binary.LoadedRelease()
-	player, err := replay.NewPlayer(&h, New)
+	player, err := perform.New(&h, New)
 	if err != nil {
 		return answer, err
 	}
@@ -560,7 +561,7 @@ var (
 // describe gathers what an operation did. Order that comes of addresses in the heap is taken out of
 // it: two builds have different heaps. What has followed from such an order is left out, or begins
 // anew.
-func describe(player *replay.Player, op *trace.Op, out *replay.Performed, looks bool) (d did, err error) {
+func describe(player *perform.Player, op *trace.Op, out *perform.Result, looks bool) (d did, err error) {
 	d.Error, d.Address, d.Entries = trace.ErrorName(out.Err), out.Ptr, slices.Clone(out.Entries)
 	if out.Err != nil && trace.ErrorName(out.Err) != trace.ErrorOOM {
 		d.Error = sourcePlace.ReplaceAllString(inWords(out.Err), "in the source")

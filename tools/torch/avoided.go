@@ -3,9 +3,9 @@ package torch
 import (
 	"strings"
 
+	"gaugeblock/conformance/perform"
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
-	"gaugeblock/tools/replay"
 	"gaugeblock/upstream"
 )
 
@@ -59,7 +59,7 @@ func (a *avoider) avoids(op *trace.Op) bool {
 }
 
 // did records an operation.
-func (a *avoider) did(op *trace.Op, out *replay.Performed) {
+func (a *avoider) did(op *trace.Op, out *perform.Result) {
 	if out.Err != nil || out.Skipped {
 		return
 	}

@@ -3,9 +3,9 @@ package torch
 import (
 	"slices"
 
+	"gaugeblock/conformance/perform"
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
-	"gaugeblock/tools/replay"
 )
 
 // A pool that PyTorch has erased while expandable memory of it is allocated. The blocks then
@@ -20,7 +20,7 @@ type memoryOfErasedPools struct {
 }
 
 // see records an operation that the reference has performed.
-func (o *memoryOfErasedPools) see(m *mismatch, op *trace.Op, out *replay.Performed, a spec.Allocator) {
+func (o *memoryOfErasedPools) see(m *mismatch, op *trace.Op, out *perform.Result, a spec.Allocator) {
 	o.touched = o.touched || o.frees(m, op) || slices.ContainsFunc(out.Entries, func(e spec.TraceEntry) bool { return o.has(e.Addr) })
 	if len(m.facts.released) == 0 || !m.facts.expandable {
 		return

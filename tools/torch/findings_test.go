@@ -3,11 +3,11 @@ package torch
 import (
 	"testing"
 
+	"gaugeblock/conformance/perform"
 	"gaugeblock/fakegpu"
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
 	"gaugeblock/tools/reference"
-	"gaugeblock/tools/replay"
 )
 
 // What PyTorch does otherwise, shown on its own allocator. A PyTorch that is mended turns
@@ -18,7 +18,7 @@ import (
 // handle of every device's default stream is 0.
 func TestUnmapWaitsForTheCurrentDevice(t *testing.T) {
 	open(t)
-	emptied := func(factory replay.Factory, current spec.Device) []fakegpu.Hazard {
+	emptied := func(factory perform.Factory, current spec.Device) []fakegpu.Hazard {
 		t.Helper()
 		gpu := fakegpu.New(fakegpu.Config{Devices: fakegpu.Devices(2, spec.GiB), Hazards: true})
 		h := trace.Header{Geometry: spec.DefaultGeometry(), Devices: 2, Settings: "expandable_segments:True"}

@@ -4,11 +4,11 @@ import (
 	"cmp"
 	"fmt"
 
+	"gaugeblock/conformance/perform"
 	"gaugeblock/fakegpu"
 	"gaugeblock/internal/refinement"
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
-	"gaugeblock/tools/replay"
 	"gaugeblock/tools/torch/edges"
 )
 
@@ -17,7 +17,7 @@ import (
 
 // hardware is what the devices of the program are, and what is to be put around the reference's;
 // nil: what the header says.
-func (o *Outcome) hardware() (replay.Hardware, *routedCaptures) {
+func (o *Outcome) hardware() (perform.Hardware, *routedCaptures) {
 	if scale := edges.Find(o.Scale); scale != nil {
 		return scale.NewDevice().Hardware, &routedCaptures{}
 	}
@@ -31,8 +31,8 @@ type routedCaptures struct {
 	calls *refinement.Calls // mallocs that wait around their driver calls; nil: they do not
 }
 
-// around is a replay.Around.
-func (r *routedCaptures) around(g *fakegpu.GPU) replay.Device {
+// around is a perform.Around.
+func (r *routedCaptures) around(g *fakegpu.GPU) perform.Device {
 	if r == nil {
 		return g
 	}
@@ -41,7 +41,7 @@ func (r *routedCaptures) around(g *fakegpu.GPU) replay.Device {
 }
 
 // follow hears of an operation that the reference has performed.
-func (r *routedCaptures) follow(op *trace.Op, out *replay.Performed, h *trace.Header) {
+func (r *routedCaptures) follow(op *trace.Op, out *perform.Result, h *trace.Header) {
 	if r == nil || out.Err != nil {
 		return
 	}
@@ -71,7 +71,7 @@ func (j *job) follow(at *place) (r reply) {
 	defer end()
 	r.Listed = pair.Listed
 	o := Outcome{Header: j.Header, Scale: j.Scale, Every: j.Every}
-	perform := func(op trace.Op) (*replay.Performed, *Difference) {
+	perform := func(op trace.Op) (*perform.Result, *Difference) {
 		o.Ops = append(o.Ops, op)
 		did, difference := pair.Step(&op)
 		captures.follow(&op, did, &j.Header)

@@ -4,10 +4,10 @@ import (
 	"slices"
 
 	"gaugeblock/conformance"
+	"gaugeblock/conformance/perform"
 	"gaugeblock/fakegpu"
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
-	"gaugeblock/tools/replay"
 )
 
 // Programs give work to streams, and the fake device that PyTorch's allocator runs on watches
@@ -42,7 +42,7 @@ func firstHazard(g *fakegpu.GPU) *fakegpu.Hazard {
 }
 
 // watched performs an operation and lets the device know of lifetimes.
-func watched(player *replay.Player, lifetimes *conformance.Lifetimes, op *trace.Op, out *replay.Performed) {
+func watched(player *perform.Player, lifetimes *conformance.Lifetimes, op *trace.Op, out *perform.Result) {
 	if lifetimes == nil {
 		*out = player.Perform(op)
 		return

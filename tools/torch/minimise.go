@@ -5,10 +5,10 @@ import (
 	"slices"
 
 	"gaugeblock/conformance"
+	"gaugeblock/conformance/perform"
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
 	"gaugeblock/tools/reference"
-	"gaugeblock/tools/replay"
 )
 
 // A program in which something differs has some hundred operations, of which a handful
@@ -101,7 +101,7 @@ func (m *minimiser) onBoth(ops []trace.Op) (o Outcome, err error) {
 // performed lists the first operations of a program that make sense when it is their turn, by
 // the reference alone.
 func performed(area string, h trace.Header, ops []trace.Op, first int) (list []trace.Op, err error) {
-	player, err := replay.NewPlayer(&h, reference.New)
+	player, err := perform.New(&h, reference.New)
 	if err != nil {
 		return nil, err
 	}

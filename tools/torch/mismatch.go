@@ -5,10 +5,10 @@ import (
 	"slices"
 
 	"gaugeblock/conformance"
+	"gaugeblock/conformance/perform"
 	"gaugeblock/fakegpu"
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
-	"gaugeblock/tools/replay"
 	"gaugeblock/upstream"
 )
 
@@ -70,13 +70,13 @@ func newFacts() facts {
 // before performs the program up to the difference once more, on the reference alone.
 func before(o *Outcome) (*mismatch, error) {
 	hardware, captures := o.hardware()
-	player, err := replay.NewPlayerOn(&o.Header, newReference, hardware, captures.around)
+	player, err := perform.NewOn(&o.Header, newReference, hardware, captures.around)
 	if err != nil {
 		return nil, err
 	}
 	m := &mismatch{Outcome: o, op: &o.Ops[len(o.Ops)-1]}
 	m.facts = newFacts()
-	m.facts.expandable = replay.NamesExpandable(o.Header.Settings)
+	m.facts.expandable = perform.NamesExpandable(o.Header.Settings)
 	if m.config, err = rulesOf(&o.Header).Settings.Parse(o.Header.Settings, spec.DefaultGeometry()); err != nil {
 		return nil, err
 	}
@@ -100,7 +100,7 @@ func before(o *Outcome) (*mismatch, error) {
 		if len(m.facts.recorded) > 0 {
 			busy = busyStreams(player.GPU(), &o.Header)
 		}
-		var out replay.Performed
+		var out perform.Result
 		watched(player, lifetimes, op, &out)
 		captures.follow(op, &out, &o.Header)
 		m.follow(op, &out, player.GPU())
@@ -153,7 +153,7 @@ func busyStreams(g *fakegpu.GPU, h *trace.Header) (busy uint64) {
 
 // seeStraying: the reference has waited for the default stream of a segment's device before
 // it unmapped pages. PyTorch waits for that of the current device.
-func (m *mismatch) seeStraying(op *trace.Op, held [fakegpu.MaxDevices]bool, g *fakegpu.GPU, out *replay.Performed) {
+func (m *mismatch) seeStraying(op *trace.Op, held [fakegpu.MaxDevices]bool, g *fakegpu.GPU, out *perform.Result) {
 	if g.DeviceCount() == 1 {
 		return
 	}
@@ -172,7 +172,7 @@ func (m *mismatch) seeStraying(op *trace.Op, held [fakegpu.MaxDevices]bool, g *f
 }
 
 // follow records an operation that the reference has performed.
-func (m *mismatch) follow(op *trace.Op, out *replay.Performed, g *fakegpu.GPU) {
+func (m *mismatch) follow(op *trace.Op, out *perform.Result, g *fakegpu.GPU) {
 	f := &m.facts
 	if op.Kind == trace.OpMalloc || op.Kind == trace.OpSetMemoryFraction && rulesOf(&m.Header).FractionMakesCurrent {
 		f.current = op.Device
@@ -223,7 +223,7 @@ func (m *mismatch) follow(op *trace.Op, out *replay.Performed, g *fakegpu.GPU) {
 	case trace.OpCaptureEnd:
 		f.captures--
 	case trace.OpConfigure:
-		f.expandable = f.expandable || replay.NamesExpandable(op.Settings)
+		f.expandable = f.expandable || perform.NamesExpandable(op.Settings)
 		if c, err := rulesOf(&m.Header).Settings.Apply(m.config, op.Settings, spec.DefaultGeometry()); err == nil {
 			m.config = c
 		}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"gaugeblock/conformance"
+	"gaugeblock/conformance/perform"
 	"gaugeblock/fakegpu"
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
@@ -21,8 +22,8 @@ import (
 // as it is.
 type Pair struct {
 	header    trace.Header
-	reference *replay.Player
-	pytorch   *replay.Player
+	reference *perform.Player
+	pytorch   *perform.Player
 	latest    latestStats // PyTorch's allocator
 	steps     int
 	every     int // how many operations lie between two looks at the whole layout
@@ -34,7 +35,7 @@ type Pair struct {
 
 	lifetimes *conformance.Lifetimes // of the memory on PyTorch's device; nil: no hazards are looked for
 
-	answered, did replay.Performed // what the reference and PyTorch's allocator did in the latest operation
+	answered, did perform.Result // what the reference and PyTorch's allocator did in the latest operation
 
 	ours, theirs []spec.TraceEntry // room
 }
@@ -54,7 +55,7 @@ type Difference struct {
 	Reference string
 	PyTorch   string
 
-	ours, theirs replay.Performed
+	ours, theirs perform.Result
 	hazard       *fakegpu.Hazard // on PyTorch's device
 	lostRanges   bool            // PyTorch has reserved more ranges of addresses
 }
@@ -67,21 +68,21 @@ func (d *Difference) Error() string {
 func NewPair(h trace.Header, every int) (*Pair, error) { return newPairOn(h, every, nil, nil, nil) }
 
 // newReference makes the reference. A test makes mistakes in it.
-var newReference replay.Factory = reference.New
+var newReference perform.Factory = reference.New
 
 // newPairOn does so on changed hardware, with something around the reference's device.
-func newPairOn(h trace.Header, every int, our replay.Hardware, around replay.Around, their replay.Hardware) (*Pair, error) {
+func newPairOn(h trace.Header, every int, our perform.Hardware, around perform.Around, their perform.Hardware) (*Pair, error) {
 	return newPairOf(h, every, newReference, our, around, their)
 }
 
 // newPairOf does so with the reference as a function makes it.
-func newPairOf(h trace.Header, every int, factory replay.Factory, our replay.Hardware, around replay.Around, their replay.Hardware) (*Pair, error) {
+func newPairOf(h trace.Header, every int, factory perform.Factory, our perform.Hardware, around perform.Around, their perform.Hardware) (*Pair, error) {
 	h.Release = cmp.Or(binary.LoadedRelease(), h.Release)
-	ours, err := replay.NewPlayerOn(&h, factory, our, around)
+	ours, err := perform.NewOn(&h, factory, our, around)
 	if err != nil {
 		return nil, err
 	}
-	theirs, err := replay.NewPlayerOn(&h, New, their, nil)
+	theirs, err := perform.NewOn(&h, New, their, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -89,7 +90,7 @@ func newPairOf(h trace.Header, every int, factory replay.Factory, our replay.Har
 	if h.Devices == 1 {
 		latest.StatsWithCalls(0)
 	}
-	for _, player := range []*replay.Player{ours, theirs} {
+	for _, player := range []*perform.Player{ours, theirs} {
 		player.Reuse()
 		player.GPU().WithoutEffects() // nobody looks at what memory holds
 	}
@@ -98,7 +99,7 @@ func newPairOf(h trace.Header, every int, factory replay.Factory, our replay.Har
 
 // Step performs an operation on both. What the reference answered is returned for those who
 // keep account of the program; it is good until the next step.
-func (p *Pair) Step(op *trace.Op) (*replay.Performed, *Difference) {
+func (p *Pair) Step(op *trace.Op) (*perform.Result, *Difference) {
 	p.steps++
 	p.answered = p.reference.Perform(op)
 	watched(p.pytorch, p.lifetimes, op, &p.did)
@@ -116,7 +117,7 @@ func (p *Pair) Step(op *trace.Op) (*replay.Performed, *Difference) {
 }
 
 // reservedRanges is how many ranges of addresses are reserved on a player's device.
-func reservedRanges(p *replay.Player) (n int) {
+func reservedRanges(p *perform.Player) (n int) {
 	for _, leak := range p.Leaks() {
 		if strings.HasPrefix(leak, "reserved range") {
 			n++
@@ -167,7 +168,7 @@ func ofDevice(kind trace.OpKind) bool {
 
 // compare names the first thing that differs, in the order in which a reader would look for
 // a cause.
-func (p *Pair) compare(op *trace.Op, ours, theirs *replay.Performed) (what, our, their string) {
+func (p *Pair) compare(op *trace.Op, ours, theirs *perform.Result) (what, our, their string) {
 	if what, our, their = compareErrors(ours.Err, theirs.Err); what != "" {
 		return what, our, their
 	}
@@ -212,7 +213,7 @@ func (p *Pair) reorder(op *trace.Op, done bool) (what, our, their string) {
 	p.stale = true
 	p.Listed[row]++
 	for dev := range p.header.Devices {
-		for _, player := range []*replay.Player{p.reference, p.pytorch} {
+		for _, player := range []*perform.Player{p.reference, p.pytorch} {
 			r := player.Allocator().(spec.StatsResetter)
 			if err := errors.Join(r.ResetPeakStats(spec.Device(dev)), r.ResetAccumulatedStats(spec.Device(dev))); err != nil {
 				return "figures", "a new beginning", err.Error()
@@ -327,7 +328,7 @@ func entry(entries []spec.TraceEntry, i int) string {
 	if i >= len(entries) {
 		return fmt.Sprintf("no more than %d", len(entries))
 	}
-	return replay.EntryInWords(entries[i])
+	return trace.EntryInWords(entries[i])
 }
 
 // compareFigures compares the figures of a device; only those of the present if they are

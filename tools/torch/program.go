@@ -2,9 +2,9 @@ package torch
 
 import (
 	"gaugeblock/conformance"
+	"gaugeblock/conformance/perform"
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
-	"gaugeblock/tools/replay"
 )
 
 // hash is what PyTorch's tables go by: that of a stream of a CUDA device, times the factor
@@ -99,7 +99,7 @@ func (m *maker) make(op *trace.Op) bool {
 }
 
 // did records what came of it.
-func (m *maker) did(op *trace.Op, out *replay.Performed) {
+func (m *maker) did(op *trace.Op, out *perform.Result) {
 	m.avoider.did(op, out)
 	m.source.Did(op, out)
 }

@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"gaugeblock/conformance"
+	"gaugeblock/conformance/perform"
 	"gaugeblock/spec/trace"
 	"gaugeblock/tools/reference"
-	"gaugeblock/tools/replay"
 	binary "gaugeblock/tools/torch/binary"
 	"gaugeblock/upstream"
 )
@@ -239,7 +239,7 @@ func (s *search) count(r *reply, programs int) {
 // did the same, so the reference alone leads to it.
 func (s *search) crashed(j *job, crash *Crash) (Outcome, error) {
 	source, h := conformance.Find(j.Area).NewSource(conformance.Seeded(crash.Seed), crash.Seed, j.header)
-	player, err := replay.NewPlayer(&h, reference.New)
+	player, err := perform.New(&h, reference.New)
 	if err != nil {
 		return Outcome{}, err
 	}

@@ -7,11 +7,11 @@ import (
 	"strings"
 
 	"gaugeblock/alloc"
+	"gaugeblock/conformance/perform"
 	"gaugeblock/fakegpu"
 	"gaugeblock/internal/sizes"
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
-	"gaugeblock/tools/replay"
 	binary "gaugeblock/tools/torch/binary"
 )
 
@@ -27,7 +27,7 @@ var _ staged = (*alloc.Allocator)(nil)
 // name addresses as the transcripts of package alloc do: s1, s2, … are segments in the order
 // in which they came.
 type stage struct {
-	factory   replay.Factory
+	factory   perform.Factory
 	release   string
 	captured  []spec.DeviceStream // whose captures are under way
 	machine   *fakegpu.Machine

@@ -1,11 +1,11 @@
 package torch
 
 import (
+	"gaugeblock/conformance/perform"
 	"gaugeblock/internal/refinement"
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
 	"gaugeblock/tools/reference"
-	"gaugeblock/tools/replay"
 	binary "gaugeblock/tools/torch/binary"
 )
 
@@ -14,7 +14,7 @@ import (
 // of its own, while other operations are performed.
 
 // newStepPair makes a pair whose mallocs have such steps. end lets those end that wait.
-func newStepPair(h trace.Header, every int, our replay.Hardware, captures *routedCaptures, their replay.Hardware) (p *Pair, end func(), err error) {
+func newStepPair(h trace.Header, every int, our perform.Hardware, captures *routedCaptures, their perform.Hardware) (p *Pair, end func(), err error) {
 	ours, theirs := refinement.NewCalls(), refinement.NewCalls()
 	captures.calls = ours
 	p, err = newPairOf(h, every, reference.NewWithMallocs(ours.Malloc), our, captures.around, their)

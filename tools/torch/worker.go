@@ -15,8 +15,6 @@ import (
 	"time"
 	"unsafe"
 
-	"golang.org/x/sys/unix"
-
 	"gaugeblock/conformance"
 	"gaugeblock/spec/trace"
 	binary "gaugeblock/tools/torch/binary"
@@ -171,7 +169,7 @@ type place struct{ words *[3]uint64 }
 const placeBytes = 4096
 
 func placeOf(f *os.File) (*place, error) {
-	data, err := unix.Mmap(int(f.Fd()), 0, placeBytes, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+	data, err := mapped(f, placeBytes)
 	if err != nil {
 		return nil, err
 	}
@@ -264,7 +262,7 @@ func (w *worker) start() (err error) {
 		"GOTRACEBACK=none", "PYTORCH_ALLOC_CONF=", "PYTORCH_CUDA_ALLOC_CONF=", "GOMAXPROCS=1", "GOGC=off", "GOMEMLIMIT="+memoryLimit)
 	w.process.ExtraFiles = []*os.File{w.file}
 	w.process.Stderr = &w.said
-	w.process.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // Ctrl-C in a terminal is for this process: a worker that it ended would count as a crash
+	w.process.SysProcAttr = ownGroup() // Ctrl-C in a terminal is for this process: a worker that it ended would count as a crash
 	if w.in, err = w.process.StdinPipe(); err != nil {
 		return err
 	}

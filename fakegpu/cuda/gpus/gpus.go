@@ -168,6 +168,9 @@ var common = map[int]int{
 
 // Attributes gives the attributes of a GPU, by CUDA's numbers. What is not there is 0.
 func (g GPU) Attributes() map[int]int {
+	if g.Word == "h200" {
+		return maps.Clone(readOnH200)
+	}
 	a := maps.Clone(common)
 	a[multiprocessors], a[clockRate], a[memoryClock], a[busWidth], a[l2Size] = g.processors, g.clock, g.memClock, g.bus, g.l2
 	a[majorNumber], a[minorNumber] = g.arch.major, g.arch.minor

@@ -31,6 +31,7 @@ type freedRange struct {
 	from, to uint64
 	stream   uint64           // its ID, that the range was freed on
 	event    spec.EventHandle // behind the free; 0: the work before it is known to be over
+	point    fakegpu.Point    // of the free
 }
 
 const (
@@ -39,16 +40,26 @@ const (
 	arenaAlign = 512
 )
 
-// take finds memory that a stream may use now: what was freed on it, and what other streams
-// have freed and are through with.
-func (a *arena) take(stream, bytes uint64) (spec.Ptr, error) {
+// taker is a stream that asks for memory. It may use what was freed on it, what other streams have
+// freed and are through with, and what was freed before something that it has waited for.
+type taker struct {
+	stream  uint64 // its ID
+	follows func(fakegpu.Point) bool
+}
+
+func (t taker) may(f *freedRange) bool {
+	return f.event == 0 || f.stream == t.stream || t.follows(f.point)
+}
+
+// take finds memory that a stream may use now.
+func (a *arena) take(t taker, bytes uint64) (spec.Ptr, error) {
 	if err := a.reserve(); err != nil {
 		return 0, err
 	}
 	if err := a.forget(); err != nil {
 		return 0, err
 	}
-	from := a.smallest(stream, bytes)
+	from := a.smallest(t, bytes)
 	if bytes > a.bytes || from > a.bytes-bytes {
 		return 0, &spec.DriverError{Call: "MallocAsync", Name: "cudaErrorMemoryAllocation", Code: 2, Kind: spec.ErrDriverOutOfMemory}
 	}
@@ -75,12 +86,12 @@ func (a *arena) reserve() error {
 }
 
 // smallest is the offset of the smallest range that a stream may use, or that of the end.
-func (a *arena) smallest(stream, bytes uint64) (from uint64) {
+func (a *arena) smallest(t taker, bytes uint64) (from uint64) {
 	from = a.fresh
 	best := a.bytes
 	for i := 0; i < len(a.free); {
 		first, end := a.free[i].from, a.free[i].from
-		for i < len(a.free) && a.free[i].from == end && (a.free[i].event == 0 || a.free[i].stream == stream) {
+		for i < len(a.free) && a.free[i].from == end && t.may(&a.free[i]) {
 			end = a.free[i].to
 			i++
 		}
@@ -152,10 +163,11 @@ func (a *arena) consume(from, to uint64) (err error) {
 }
 
 // give takes memory back, behind an event.
-func (a *arena) give(at spec.Ptr, bytes, stream uint64, event spec.EventHandle) {
+func (a *arena) give(at spec.Ptr, bytes uint64, f freedRange) {
 	from := uint64(at - a.base)
 	i, _ := slices.BinarySearchFunc(a.free, from, func(f freedRange, from uint64) int { return int(int64(f.from) - int64(from)) })
-	a.free = slices.Insert(a.free, i, freedRange{from: from, to: from + bytes, stream: stream, event: event})
+	f.from, f.to = from, from+bytes
+	a.free = slices.Insert(a.free, i, f)
 }
 
 // back maps memory where a range has none. If the device has not enough, nothing has changed.

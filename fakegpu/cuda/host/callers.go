@@ -18,6 +18,9 @@ import (
 func (p *Process) call(operation C.int, w *words) int {
 	mode := spec.CaptureMode(operation >> C.GAUGEBLOCK_MODE)
 	operation &= 1<<C.GAUGEBLOCK_MODE - 1
+	if in := p.function.Load(); in != 0 && int(in) == unix.Gettid() {
+		return notPermitted
+	}
 	if p.remote != nil {
 		return p.performRemotely(operation, mode, w)
 	}

@@ -106,7 +106,7 @@ func FromEnvironment(get func(string) string) (*Process, error) {
 		FreeWaits: true,
 
 		NoPeerAccess:    choose(s, peersVariable, []string{"yes", "no"}, false, true),
-		BlockingStreams: choose(s, defaultVariable, []string{"ordinary", "legacy"}, false, true),
+		BlockingStreams: get(defaultVariable) == "legacy",
 	}
 	for i := range config.Devices {
 		config.Devices[i].Name = gpu.Name
@@ -134,6 +134,7 @@ func FromEnvironment(get func(string) string) (*Process, error) {
 	p := NewProcess(machine.NewProcess())
 	p.Waits, p.Illegal, p.InHost, p.NoBytes = waits, true, inHost, bytes == "none"
 	p.CallersDiffer = true
+	p.Blocking = choose(s, defaultVariable, []string{"flags", "ordinary", "legacy"}, true, false, true)
 	p.Log = s.log()
 	p.Threads = threads && hazards != 2
 	p.take(gpu)

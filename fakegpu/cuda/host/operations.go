@@ -15,6 +15,8 @@ import "C"
 import (
 	"unsafe"
 
+	"golang.org/x/sys/unix"
+
 	"gaugeblock/spec"
 )
 
@@ -60,6 +62,14 @@ func putNodes(address C.uint64_t, room *C.uint64_t, nodes []spec.GraphNode) {
 		}
 	}
 	*room = C.uint64_t(len(nodes))
+}
+
+// callFunction calls a function of the host. What that calls of CUDA itself is refused (cudaErrorNotPermitted).
+func (p *Process) callFunction(f, data C.uint64_t) {
+	thread := int32(unix.Gettid())
+	p.function.Store(thread)
+	C.call_host(f, data)
+	p.function.Store(0)
 }
 
 // perform does an operation. Its result is CUDA's number of an error.
@@ -146,16 +156,16 @@ func (p *Process) memoryOperation(operation C.int, w *words) (int, bool) {
 		return p.free(w), true
 	case C.GAUGEBLOCK_HOST_ALLOC:
 		return number(p.mayAllocate(0)), true
+	case C.GAUGEBLOCK_HOST_ADD:
+		return number(p.addHost(ptr(w[0]), w[1])), true
+	case C.GAUGEBLOCK_HOST_REMOVE:
+		return number(p.await(func() error { _, err := g.RemoveHostArea(ptr(w[0])); return err })), true
 	case C.GAUGEBLOCK_MEM_INFO:
 		free, total, err := g.MemInfo(device(w[0]))
 		w[1], w[2] = C.uint64_t(free), C.uint64_t(total)
 		return number(err), true
 	case C.GAUGEBLOCK_POINTER:
-		r, dev, found := g.MemoryAround(ptr(w[0]))
-		w[1], w[2], w[3], w[4] = 0, C.uint64_t(dev), C.uint64_t(r.Ptr), C.uint64_t(r.Bytes)
-		if found {
-			w[1] = 1
-		}
+		p.pointer(w)
 		return 0, true
 	case C.GAUGEBLOCK_IPC_GET:
 		_, dev, _ := g.MemoryAround(ptr(w[0]))
@@ -181,6 +191,18 @@ func (p *Process) memoryOperation(operation C.int, w *words) (int, bool) {
 	return 0, false
 }
 
+// pointer says what memory of a device an address is in. Of a pool it is the piece.
+func (p *Process) pointer(w *words) {
+	r, dev, found := p.GPU.MemoryAround(ptr(w[0]))
+	if piece, is := p.pieceAround(ptr(w[0])); found && is {
+		r, w[5] = piece.memory, C.uint64_t(piece.id)
+	}
+	w[1], w[2], w[3], w[4] = 0, C.uint64_t(dev), C.uint64_t(r.Ptr), C.uint64_t(r.Bytes)
+	if found {
+		w[1] = 1
+	}
+}
+
 // attribute: what is known of no device is 0. Two depend on the machine.
 func (p *Process) attribute(w *words) int {
 	properties, err := p.GPU.Properties(device(w[0]))
@@ -203,6 +225,15 @@ func (p *Process) mayAllocate(dev spec.Device) error {
 		return nil
 	}
 	return p.GPU.Free(dev, 0)
+}
+
+// addHost lets devices reach memory of the host. That of another process is not reached from here.
+func (p *Process) addHost(at spec.Ptr, bytes C.uint64_t) error {
+	var content []byte
+	if p.served == nil {
+		content = memory(C.uint64_t(at), bytes)
+	}
+	return p.GPU.AddHostArea(spec.Range{Ptr: at, Bytes: uint64(bytes)}, content)
 }
 
 func (p *Process) malloc(w *words) int {
@@ -240,9 +271,13 @@ func (p *Process) streamOperation(operation C.int, w *words) (int, bool) {
 	g := p.GPU
 	switch operation {
 	case C.GAUGEBLOCK_STREAM_CREATE:
-		s, err := p.createStream(device(w[0]))
+		s, err := p.createStream(device(w[0]), streamMaking{flags: uint64(w[2]), priority: int(int64(w[3]))})
 		w[1] = C.uint64_t(s)
 		return number(err), true
+	case C.GAUGEBLOCK_STREAM_GET:
+		how := p.making(stream(w[1]))
+		w[2], w[3] = C.uint64_t(how.flags), C.uint64_t(how.priority)
+		return 0, true
 	case C.GAUGEBLOCK_STREAM_DESTROY:
 		return number(p.destroyStream(device(w[0]), stream(w[1]))), true
 	case C.GAUGEBLOCK_STREAM_ID:
@@ -281,6 +316,15 @@ func (p *Process) streamOperation(operation C.int, w *words) (int, bool) {
 
 // queryStream asks an event at the stream's end.
 func (p *Process) queryStream(dev spec.Device, s spec.Stream) int {
+	if s == 0 {
+		complete, asked, err := p.GPU.QueryDefaultStream(dev)
+		if asked && err == nil && !complete {
+			return notReady
+		}
+		if asked {
+			return number(err)
+		}
+	}
 	e, err := p.GPU.CreateEvent(dev)
 	if err != nil {
 		return number(err)
@@ -359,15 +403,11 @@ func (p *Process) workOperation(operation C.int, w *words) (int, bool) {
 			Device: device(w[0]), Stream: stream(w[1]), Dst: ptr(w[2]), DstDevice: device(w[3]),
 			Src: ptr(w[4]), SrcDevice: device(w[5]), Bytes: uint64(w[6]),
 		})), true
-	case C.GAUGEBLOCK_COPY_IN:
-		return number(g.CopyIn(device(w[0]), stream(w[1]), ptr(w[2]), memory(w[3], w[4]))), true
-	case C.GAUGEBLOCK_COPY_OUT:
-		to := memory(w[2], w[4])
-		r := spec.Range{Ptr: ptr(w[3]), Bytes: uint64(w[4])}
-		return number(g.CopyOut(device(w[0]), stream(w[1]), r, func(data []byte) { copy(to, data) })), true
+	case C.GAUGEBLOCK_COPY_IN, C.GAUGEBLOCK_COPY_OUT:
+		return number(p.copyHost(operation, w)), true
 	case C.GAUGEBLOCK_HOST_FUNCTION:
 		f, data := w[2], w[3]
-		return number(g.HostFunction(device(w[0]), stream(w[1]), func() { C.call_host(f, data) })), true
+		return number(g.HostFunction(device(w[0]), stream(w[1]), func() { p.callFunction(f, data) })), true
 	case C.GAUGEBLOCK_LAUNCH:
 		return number(g.Launch(spec.Launch{
 			Device: device(w[0]), Stream: stream(w[1]), Name: text(w[2]),
@@ -389,9 +429,34 @@ func (p *Process) workOperation(operation C.int, w *words) (int, bool) {
 	return 0, false
 }
 
+// copyHost copies between a device and the host. Memory of the host that devices can reach is read
+// or written when it is the copy's turn, other memory when it is given.
+func (p *Process) copyHost(operation C.int, w *words) error {
+	dev, s, bytes := device(w[0]), stream(w[1]), uint64(w[4])
+	in := operation == C.GAUGEBLOCK_COPY_IN
+	of := ptr(w[2])
+	if in {
+		of = ptr(w[3])
+	}
+	if p.GPU.HostArea(spec.Range{Ptr: of, Bytes: bytes}) {
+		to, from := ptr(w[2]), ptr(w[3])
+		return p.GPU.Copy(spec.Copy{Device: dev, Stream: s, Dst: to, DstDevice: dev, Src: from, SrcDevice: dev, Bytes: bytes})
+	}
+	if in {
+		return p.GPU.CopyIn(dev, s, ptr(w[2]), memory(w[3], w[4]))
+	}
+	to := memory(w[2], w[4])
+	return p.GPU.CopyOut(dev, s, spec.Range{Ptr: ptr(w[3]), Bytes: bytes}, func(data []byte) { copy(to, data) })
+}
+
 // withoutBytes does the work whose bytes nobody keeps.
 func (p *Process) withoutBytes(operation C.int, w *words) (int, bool) {
 	name := "copy"
+	if operation == C.GAUGEBLOCK_FILL || operation == C.GAUGEBLOCK_COPY {
+		if p.GPU.HostArea(spec.Range{Ptr: ptr(w[2])}) {
+			return 0, false // memory of the host has its bytes
+		}
+	}
 	switch operation {
 	case C.GAUGEBLOCK_FILL:
 		name = "fill"

@@ -3,9 +3,12 @@
 package host
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 	"sync"
+
+	"github.com/tidwall/btree"
 
 	"gaugeblock/fakegpu"
 	"gaugeblock/spec"
@@ -21,16 +24,19 @@ import (
 // driverPools are the pools of a process. Each device's default pool has the device's
 // number plus 1.
 type driverPools struct {
-	mu     sync.Mutex
-	byID   map[uint64]*driverPool
-	next   uint64
-	pieces map[spec.Ptr]*pooledPiece // that are allocated
+	mu      sync.Mutex
+	plain   []plainFree
+	byID    map[uint64]*driverPool
+	next    uint64
+	current map[spec.Device]uint64            // the pool of requests that name none
+	pieces  btree.Map[spec.Ptr, *pooledPiece] // that are allocated
 }
 
 // driverPool is one of them.
 type driverPool struct {
 	arena
 	threshold            uint64 // bytes that stay reserved when somebody waits
+	most                 uint64 // bytes that may be reserved; 0: no limit
 	used                 uint64 // bytes, as they were requested
 	topReserved, topUsed uint64
 	flags                [4]uint64 // attributes 1 to 3
@@ -40,6 +46,7 @@ type driverPool struct {
 // pooledPiece is memory that is allocated from a pool.
 type pooledPiece struct {
 	pool   *driverPool
+	id     uint64     // of the pool
 	memory spec.Range // as it was requested
 	life   uint64     // the number of its lifetime
 }
@@ -47,16 +54,18 @@ type pooledPiece struct {
 // firstOwnPool is the number of the first pool that a program creates.
 const firstOwnPool = 0x6000_0000_0000
 
-// pool finds a pool; 0 is the default pool of the device.
+// pool finds a pool; 0 is the device's current one.
 func (d *driverPools) pool(p *Process, id uint64, dev spec.Device) *driverPool {
 	if d.byID == nil {
-		d.byID, d.next, d.pieces = map[uint64]*driverPool{}, firstOwnPool, map[spec.Ptr]*pooledPiece{}
+		d.byID, d.next = map[uint64]*driverPool{}, firstOwnPool
+		d.current = map[spec.Device]uint64{}
 		for i := range p.GPU.DeviceCount() {
 			d.byID[uint64(i)+1] = newDriverPool(p.GPU, spec.Device(i))
+			d.current[spec.Device(i)] = uint64(i) + 1
 		}
 	}
 	if id == 0 {
-		id = uint64(dev) + 1
+		id = d.current[dev]
 	}
 	return d.byID[id]
 }
@@ -85,7 +94,10 @@ func (p *Process) poolMalloc(dev spec.Device, id uint64, s spec.Stream, bytes ui
 	if bytes == 0 {
 		return 0, 0
 	}
-	at, err := pool.obtain(s, bytes)
+	if pool.most != 0 && pool.used+bytes > pool.most {
+		return 0, outOfMemory
+	}
+	at, err := pool.obtain(dev, s, bytes)
 	if err != nil {
 		return 0, number(err)
 	}
@@ -93,21 +105,22 @@ func (p *Process) poolMalloc(dev spec.Device, id uint64, s spec.Stream, bytes ui
 	pool.used += bytes
 	pool.topUsed, pool.topReserved = max(pool.topUsed, pool.used), max(pool.topReserved, pool.reserved())
 	life := p.GPU.BeginLifetime(fakegpu.Lifetime{Device: dev, Stream: s, Range: memory, Owner: "cudaMallocAsync", Yields: true})
-	d.pieces[at] = &pooledPiece{pool: pool, memory: memory, life: life}
+	d.pieces.Set(at, &pooledPiece{pool: pool, id: cmp.Or(id, d.current[dev]), memory: memory, life: life})
 	return at, 0
 }
 
 // obtain takes memory, and if the device has none once more when the pool has given up what it
 // keeps.
-func (pool *driverPool) obtain(s spec.Stream, bytes uint64) (spec.Ptr, error) {
-	stream, _ := pool.gpu.StreamID(pool.device, s)
+func (pool *driverPool) obtain(dev spec.Device, s spec.Stream, bytes uint64) (spec.Ptr, error) {
+	id, _ := pool.gpu.StreamID(dev, s)
+	t := taker{id, func(p fakegpu.Point) bool { return pool.flags[followsEvents] != 0 && pool.gpu.Follows(dev, s, p) }}
 	bytes = aligned(bytes)
-	at, err := pool.take(stream, bytes)
+	at, err := pool.take(t, bytes)
 	if errors.Is(err, spec.ErrDriverOutOfMemory) {
 		if err := pool.trim(0); err != nil {
 			return 0, err
 		}
-		at, err = pool.take(stream, bytes)
+		at, err = pool.take(t, bytes)
 	}
 	return at, err
 }
@@ -143,7 +156,19 @@ func (p *Process) freeAsync(at spec.Ptr, dev spec.Device, s spec.Stream) int {
 func (p *Process) isPooled(at spec.Ptr) bool {
 	p.pools.mu.Lock()
 	defer p.pools.mu.Unlock()
-	return p.pools.pieces[at] != nil
+	_, is := p.pools.pieces.Get(at)
+	return is
+}
+
+// pieceAround finds the allocated piece of a pool that an address is in.
+func (p *Process) pieceAround(at spec.Ptr) (piece *pooledPiece, found bool) {
+	p.pools.mu.Lock()
+	defer p.pools.mu.Unlock()
+	p.pools.pieces.Descend(at, func(_ spec.Ptr, is *pooledPiece) bool {
+		piece, found = is, at < is.memory.End()
+		return false
+	})
+	return piece, found
 }
 
 // poolFree frees memory of a pool; cudaFree of such memory waits for the device first.
@@ -157,9 +182,9 @@ func (p *Process) poolFree(at spec.Ptr, dev spec.Device, s spec.Stream, wait boo
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	piece := d.pieces[at]
-	if piece == nil {
-		return invalidValue
+	piece, is := d.pieces.Get(at)
+	if !is {
+		return p.freePlain(at, dev, s)
 	}
 	event, err := p.GPU.CreateEvent(dev)
 	if err != nil {
@@ -168,13 +193,64 @@ func (p *Process) poolFree(at spec.Ptr, dev spec.Device, s spec.Stream, wait boo
 	if err := p.GPU.RecordEvent(event, dev, s); err != nil {
 		return number(errors.Join(err, p.GPU.DestroyEvent(event)))
 	}
-	delete(d.pieces, at)
+	point, err := p.GPU.PointIn(dev, s)
+	if err != nil {
+		return number(err)
+	}
+	d.pieces.Delete(at)
 	p.GPU.EndYielded(at, piece.life)
 	pool := piece.pool
 	stream, _ := p.GPU.StreamID(dev, s)
-	pool.give(at, aligned(piece.memory.Bytes), stream, event)
+	pool.give(at, aligned(piece.memory.Bytes), freedRange{stream: stream, event: event, point: point})
 	pool.used -= piece.memory.Bytes
 	return 0
+}
+
+// freePlain is cudaFreeAsync of memory of cudaMalloc. It is given back when somebody waits.
+func (p *Process) freePlain(at spec.Ptr, dev spec.Device, s spec.Stream) int {
+	switch {
+	case at == 0:
+		return 0
+	case !p.GPU.IsPiece(at) || slices.ContainsFunc(p.pools.plain, func(f plainFree) bool { return f.at == at }):
+		return invalidValue
+	}
+	_, of, _ := p.GPU.MemoryAround(at)
+	event, err := p.GPU.CreateEvent(dev)
+	if err == nil {
+		err = p.GPU.RecordEvent(event, dev, s)
+	}
+	if err == nil {
+		p.pools.plain = append(p.pools.plain, plainFree{at, of, event})
+	}
+	return number(err)
+}
+
+// plainFree is memory of cudaMalloc that cudaFreeAsync was called of.
+type plainFree struct {
+	at     spec.Ptr
+	device spec.Device
+	event  spec.EventHandle
+}
+
+// freeWaited gives back what the streams are through with.
+func (p *Process) freeWaited() error {
+	kept := p.pools.plain[:0]
+	for _, f := range p.pools.plain {
+		if complete, err := p.GPU.QueryEvent(f.event); err != nil || !complete {
+			kept = append(kept, f)
+			continue
+		}
+		err := p.GPU.Free(f.device, f.at)
+		if errors.Is(err, fakegpu.ErrEndlessWait) {
+			kept = append(kept, f)
+			continue
+		}
+		if err := errors.Join(err, p.GPU.DestroyEvent(f.event)); err != nil {
+			return err
+		}
+	}
+	p.pools.plain = kept
+	return nil
 }
 
 // waited: somebody has waited for a stream or the device, and pools give back what they keep beyond
@@ -183,6 +259,9 @@ func (p *Process) waited() int {
 	d := &p.pools
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if err := p.freeWaited(); err != nil {
+		return number(err)
+	}
 	for _, id := range sortedIDs(d.byID) {
 		pool := d.byID[id]
 		if err := pool.trim(pool.threshold); err != nil {
@@ -206,6 +285,9 @@ func (d *driverPools) destroy(id uint64) int {
 		return invalidValue
 	}
 	pool.destroyed, pool.threshold = true, 0
+	if d.current[pool.device] == id {
+		d.current[pool.device] = uint64(pool.device) + 1
+	}
 	if err := pool.trim(0); err != nil {
 		return number(err)
 	}
@@ -227,6 +309,7 @@ func sortedIDs(pools map[uint64]*driverPool) []uint64 {
 
 // The attributes of a pool (cudaMemPoolAttr).
 const (
+	followsEvents        = 1
 	attributeThreshold   = 4
 	attributeReserved    = 5
 	attributeTopReserved = 6
@@ -256,7 +339,7 @@ func (pool *driverPool) get(attribute uint64) (uint64, int) {
 func (pool *driverPool) set(attribute, value uint64) int {
 	switch {
 	case attribute >= 1 && attribute <= 3:
-		pool.flags[attribute] = value
+		pool.flags[attribute] = min(value, 1)
 	case attribute == attributeThreshold:
 		pool.threshold = value
 	case attribute == attributeTopReserved && value == 0:

@@ -17,7 +17,7 @@ func (p *Process) poolOperation(operation C.int, w *words) (int, bool) {
 		return result, true
 	case C.GAUGEBLOCK_POOL_FREE:
 		return p.freeAsync(ptr(w[1]), device(w[0]), stream(w[2])), true
-	case C.GAUGEBLOCK_POOL_CREATE, C.GAUGEBLOCK_POOL_DEFAULT, C.GAUGEBLOCK_POOL_DESTROY,
+	case C.GAUGEBLOCK_POOL_CREATE, C.GAUGEBLOCK_POOL_DEFAULT, C.GAUGEBLOCK_POOL_CURRENT, C.GAUGEBLOCK_POOL_MAKE_CURRENT, C.GAUGEBLOCK_POOL_DESTROY,
 		C.GAUGEBLOCK_POOL_TRIM, C.GAUGEBLOCK_POOL_GET, C.GAUGEBLOCK_POOL_SET, C.GAUGEBLOCK_POOL_ACCESS:
 		p.pools.mu.Lock()
 		defer p.pools.mu.Unlock()
@@ -26,24 +26,41 @@ func (p *Process) poolOperation(operation C.int, w *words) (int, bool) {
 	return 0, false
 }
 
+// poolOfDevice makes a pool of a device, or finds one.
+func (p *Process) poolOfDevice(operation C.int, w *words) int {
+	d, dev := &p.pools, device(w[0])
+	if d.pool(p, 0, dev) == nil {
+		return invalidDevice
+	}
+	switch operation {
+	case C.GAUGEBLOCK_POOL_CREATE:
+		d.next += streamStep
+		d.byID[d.next] = newDriverPool(p.GPU, dev)
+		d.byID[d.next].most = uint64(w[2])
+		w[1] = C.uint64_t(d.next)
+	case C.GAUGEBLOCK_POOL_DEFAULT:
+		w[1] = C.uint64_t(dev) + 1
+	case C.GAUGEBLOCK_POOL_CURRENT:
+		w[1] = C.uint64_t(d.current[dev])
+	case C.GAUGEBLOCK_POOL_MAKE_CURRENT:
+		pool := d.byID[uint64(w[1])]
+		if pool == nil || pool.destroyed || pool.device != dev {
+			return invalidValue
+		}
+		d.current[dev] = uint64(w[1])
+	}
+	return 0
+}
+
 // managePool does what is not about memory of a pool. The pools are locked.
 func (p *Process) managePool(operation C.int, w *words) int {
 	d := &p.pools
-	if operation == C.GAUGEBLOCK_POOL_CREATE || operation == C.GAUGEBLOCK_POOL_DEFAULT {
-		dev := device(w[0])
-		if d.pool(p, 0, dev) == nil {
-			return 101
-		}
-		w[1] = C.uint64_t(dev) + 1
-		if operation == C.GAUGEBLOCK_POOL_CREATE {
-			d.next += streamStep
-			d.byID[d.next] = newDriverPool(p.GPU, dev)
-			w[1] = C.uint64_t(d.next)
-		}
-		return 0
+	switch operation {
+	case C.GAUGEBLOCK_POOL_CREATE, C.GAUGEBLOCK_POOL_DEFAULT, C.GAUGEBLOCK_POOL_CURRENT, C.GAUGEBLOCK_POOL_MAKE_CURRENT:
+		return p.poolOfDevice(operation, w)
 	}
 	pool := d.pool(p, uint64(w[0]), spec.Device(-1))
-	if pool == nil {
+	if w[0] == 0 || pool == nil {
 		return invalidValue
 	}
 	switch operation {

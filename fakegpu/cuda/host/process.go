@@ -43,6 +43,8 @@ type Process struct {
 	// CallersDiffer: what a capture forbids depends on which thread began it and which one
 	// calls. A Go program cannot say so: its goroutines change threads.
 	CallersDiffer bool
+	// Blocking: streams that are not created as non-blocking order with the legacy default stream.
+	Blocking bool
 	// Attributes are the devices' attributes, by CUDA's numbers.
 	Attributes map[int]int
 	// Log, if given, hears the names of functions that were called and are not there, each
@@ -53,9 +55,10 @@ type Process struct {
 	// function that it is given. It may let other threads go on before and after.
 	AroundMalloc func(malloc func() (spec.Ptr, error)) (spec.Ptr, error)
 
-	lacking   sync.Map    // names that have been logged
-	shareable sync.Map    // events that other processes can open
-	lost      atomic.Bool // see Illegal
+	function  atomic.Int32 // the thread that is in a function of the host
+	lacking   sync.Map     // names that have been logged
+	shareable sync.Map     // events that other processes can open
+	lost      atomic.Bool  // see Illegal
 
 	remote *remote         // the machine is another process's
 	served *fakegpu.Caller // who makes the call of another process that is under way
@@ -174,11 +177,14 @@ func number(err error) int {
 // CUDA's numbers of errors that arise here.
 const (
 	invalidValue       = 1
+	outOfMemory        = 2
 	unloading          = 4
+	invalidDevice      = 101
 	invalidHandle      = 400
 	notReady           = 600
 	illegalAddress     = 700
 	notSupported       = 801
+	notPermitted       = 800
 	captureUnsupported = 900
 	unknown            = 999
 )

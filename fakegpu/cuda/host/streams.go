@@ -9,7 +9,20 @@ import "gaugeblock/spec"
 type streams struct {
 	handles uint64        // how many there are
 	unused  []spec.Stream // of destroyed streams, the latest last
+	made    map[spec.Stream]streamMaking
 }
+
+// streamMaking is how a stream was created.
+type streamMaking struct {
+	flags    uint64
+	priority int
+}
+
+// The streams that do not order with the legacy default stream have this flag.
+const nonBlocking = 1
+
+// greatestPriority is that of streams; the least is 0. What is asked beyond is the nearest.
+const greatestPriority = -5
 
 // streamStep is the distance between the handles of streams: programs take them for
 // pointers, and use the lowest bits for other ends.
@@ -19,7 +32,10 @@ const streamStep = 0x100
 const firstStream = 0x5000_0000_0000
 
 // createStream makes a stream. Its handle is the one that was given up last, if there is one.
-func (p *Process) createStream(dev spec.Device) (spec.Stream, error) {
+func (p *Process) createStream(dev spec.Device, how streamMaking) (spec.Stream, error) {
+	if how.flags&^nonBlocking != 0 {
+		return 0, &spec.DriverError{Call: "CreateStream", Name: "cudaErrorInvalidValue", Code: invalidValue}
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	s := &p.streams
@@ -36,7 +52,22 @@ func (p *Process) createStream(dev spec.Device) (spec.Stream, error) {
 	} else {
 		s.handles++
 	}
+	how.priority = min(max(how.priority, greatestPriority), 0)
+	if s.made == nil {
+		s.made = map[spec.Stream]streamMaking{}
+	}
+	s.made[handle] = how
+	if how.flags == 0 && p.Blocking {
+		return handle, p.GPU.SetBlocking(dev, handle)
+	}
 	return handle, nil
+}
+
+// making is how a stream was created; a default stream has no flags.
+func (p *Process) making(handle spec.Stream) streamMaking {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.streams.made[handle]
 }
 
 func (p *Process) destroyStream(dev spec.Device, handle spec.Stream) error {

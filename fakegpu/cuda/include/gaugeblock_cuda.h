@@ -138,6 +138,31 @@ enum cudaMemLocationType {
 };
 struct cudaMemLocation { enum cudaMemLocationType type; int id; };
 
+enum cudaMemoryType {
+	cudaMemoryTypeUnregistered = 0,
+	cudaMemoryTypeHost = 1,
+	cudaMemoryTypeDevice = 2,
+	cudaMemoryTypeManaged = 3
+};
+struct cudaPointerAttributes {
+	enum cudaMemoryType type;
+	int device;
+	void *devicePointer;
+	void *hostPointer;
+	long reserved[8];
+};
+enum cudaMemoryAdvise {
+	cudaMemAdviseSetReadMostly = 1,
+	cudaMemAdviseUnsetReadMostly = 2,
+	cudaMemAdviseSetPreferredLocation = 3,
+	cudaMemAdviseUnsetPreferredLocation = 4
+};
+enum cudaMemRangeAttribute {
+	cudaMemRangeAttributeReadMostly = 1,
+	cudaMemRangeAttributePreferredLocation = 2,
+	cudaMemRangeAttributeLastPrefetchLocation = 4
+};
+
 struct cudaMemPoolProps {
 	enum cudaMemAllocationType allocType;
 	enum cudaMemAllocationHandleType handleTypes;
@@ -165,15 +190,22 @@ enum {
 	cudaEventRecordExternal = 1,
 	cudaEventWaitDefault = 0,
 	cudaEventWaitExternal = 1,
-	cudaIpcMemLazyEnablePeerAccess = 1
+	cudaIpcMemLazyEnablePeerAccess = 1,
+	cudaMemAttachGlobal = 1,
+	cudaMemAttachHost = 2,
+	cudaHostAllocDefault = 0,
+	cudaHostAllocPortable = 1,
+	cudaHostAllocMapped = 2,
+	cudaHostAllocWriteCombined = 4
 };
 
 typedef struct { char reserved[64]; } cudaIpcMemHandle_t, CUipcMemHandle;
 typedef struct { char reserved[64]; } cudaIpcEventHandle_t;
 typedef struct { unsigned char from_port, to_port, type, reserved[5]; } cudaGraphEdgeData, CUgraphEdgeData;
 typedef void (CUDART_CB *cudaHostFn_t)(void *userData);
+typedef void (CUDART_CB *cudaStreamCallback_t)(cudaStream_t stream, cudaError_t status, void *userData);
 
-// Only the fields that are filled in have names; the size is not that of CUDA's structure.
+// Only some of the fields that are filled in have names; the size is that of CUDA 13's.
 struct cudaDeviceProp {
 	char name[256];
 	char uuid[16];
@@ -193,7 +225,7 @@ struct cudaDeviceProp {
 	size_t textureAlignment;
 	size_t texturePitchAlignment;
 	int multiProcessorCount;
-	char rest[1024];
+	char rest[616];
 };
 
 cudaError_t cudaGetDeviceCount(int *count);
@@ -213,6 +245,17 @@ const char *cudaGetErrorString(cudaError_t error);
 cudaError_t cudaMalloc(void **ptr, size_t bytes);
 cudaError_t cudaFree(void *ptr);
 cudaError_t cudaMallocHost(void **ptr, size_t bytes);
+cudaError_t cudaHostAlloc(void **ptr, size_t bytes, unsigned flags);
+cudaError_t cudaHostRegister(void *ptr, size_t bytes, unsigned flags);
+cudaError_t cudaHostUnregister(void *ptr);
+cudaError_t cudaHostGetFlags(unsigned *flags, void *ptr);
+cudaError_t cudaHostGetDevicePointer(void **device, void *ptr, unsigned flags);
+cudaError_t cudaMallocManaged(void **ptr, size_t bytes, unsigned flags);
+cudaError_t cudaMemPrefetchAsync(const void *ptr, size_t bytes, struct cudaMemLocation to, unsigned flags, cudaStream_t stream);
+cudaError_t cudaMemAdvise(const void *ptr, size_t bytes, enum cudaMemoryAdvise advice, struct cudaMemLocation place);
+cudaError_t cudaMemRangeGetAttribute(void *data, size_t size, enum cudaMemRangeAttribute attribute, const void *ptr, size_t bytes);
+cudaError_t cudaStreamAttachMemAsync(cudaStream_t stream, void *ptr, size_t bytes, unsigned flags);
+cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *attributes, const void *ptr);
 cudaError_t cudaFreeHost(void *ptr);
 cudaError_t cudaMemGetInfo(size_t *available, size_t *total);
 cudaError_t cudaMemcpy(void *dst, const void *src, size_t bytes, enum cudaMemcpyKind kind);
@@ -224,6 +267,10 @@ cudaError_t cudaMallocAsync(void **ptr, size_t bytes, cudaStream_t stream);
 cudaError_t cudaMallocFromPoolAsync(void **ptr, size_t bytes, cudaMemPool_t pool, cudaStream_t stream);
 cudaError_t cudaFreeAsync(void *ptr, cudaStream_t stream);
 cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t *pool, int device);
+cudaError_t cudaDeviceGetMemPool(cudaMemPool_t *pool, int device);
+cudaError_t cudaDeviceSetMemPool(int device, cudaMemPool_t pool);
+cudaError_t cudaMemGetDefaultMemPool(cudaMemPool_t *pool, struct cudaMemLocation *place, enum cudaMemAllocationType type);
+cudaError_t cudaMemGetMemPool(cudaMemPool_t *pool, struct cudaMemLocation *place, enum cudaMemAllocationType type);
 cudaError_t cudaMemPoolCreate(cudaMemPool_t *pool, const struct cudaMemPoolProps *properties);
 cudaError_t cudaMemPoolDestroy(cudaMemPool_t pool);
 cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t pool, enum cudaMemPoolAttr attribute, void *value);
@@ -234,12 +281,14 @@ cudaError_t cudaStreamCreate(cudaStream_t *stream);
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned flags);
 cudaError_t cudaStreamCreateWithPriority(cudaStream_t *stream, unsigned flags, int priority);
 cudaError_t cudaStreamGetId(cudaStream_t stream, unsigned long long *id);
+cudaError_t cudaStreamGetFlags(cudaStream_t stream, unsigned *flags);
 cudaError_t cudaStreamGetPriority(cudaStream_t stream, int *priority);
 cudaError_t cudaDeviceGetStreamPriorityRange(int *least, int *greatest);
 cudaError_t cudaStreamDestroy(cudaStream_t stream);
 cudaError_t cudaStreamSynchronize(cudaStream_t stream);
 cudaError_t cudaStreamQuery(cudaStream_t stream);
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned flags);
+cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t function, void *data, unsigned flags);
 cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void *data);
 cudaError_t cudaEventCreate(cudaEvent_t *event);
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned flags);
@@ -279,6 +328,8 @@ cudaError_t cudaIpcOpenMemHandle(void **ptr, cudaIpcMemHandle_t handle, unsigned
 cudaError_t cudaIpcCloseMemHandle(void *ptr);
 cudaError_t cudaIpcGetEventHandle(cudaIpcEventHandle_t *handle, cudaEvent_t event);
 cudaError_t cudaIpcOpenEventHandle(cudaEvent_t *event, cudaIpcEventHandle_t handle);
+
+#include "gaugeblock_cuda_driver.h"
 
 #ifdef __cplusplus
 }

@@ -18,8 +18,10 @@
 	X(MALLOC)            /* 0 device, 1 bytes -> 2 address */ \
 	X(FREE)              /* 0 address */ \
 	X(HOST_ALLOC)        /* fails if a capture forbids the host to allocate what devices can reach */ \
+	X(HOST_ADD)          /* 0 address, 1 bytes: of the host's, that devices can reach */ \
+	X(HOST_REMOVE)       /* 0 address */ \
 	X(MEM_INFO)          /* 0 device -> 1 free, 2 total */ \
-	X(POINTER)           /* 0 address -> 1 whether it is the device's, 2 device, 3 beginning, 4 bytes */ \
+	X(POINTER)           /* 0 address -> 1 whether it is the device's, 2 device, 3 beginning, 4 bytes, 5 pool */ \
 	X(EVENT_CREATE)      /* 0 device, 2 CUDA's flags -> 1 event */ \
 	X(EVENT_ELAPSED)     /* 0 event, 1 later event -> 2 nanoseconds */ \
 	X(EVENT_SHARE)       /* 0 event, 1 char[64] */ \
@@ -28,10 +30,11 @@
 	X(EVENT_QUERY)       /* 0 event; not ready is an error */ \
 	X(EVENT_SYNCHRONIZE) /* 0 event */ \
 	X(EVENT_DESTROY)     /* 0 event */ \
-	X(STREAM_CREATE)     /* 0 device -> 1 stream */ \
+	X(STREAM_CREATE)     /* 0 device, 2 CUDA's flags, 3 priority -> 1 stream */ \
 	X(STREAM_DESTROY)    /* 0 device, 1 stream */ \
 	X(STREAM_DEVICE)     /* 0 stream -> 1 device */ \
 	X(STREAM_ID)         /* 0 device, 1 stream -> 2 id */ \
+	X(STREAM_GET)        /* 0 device, 1 stream -> 2 CUDA's flags, 3 priority */ \
 	X(STREAM_SYNCHRONIZE)/* 0 device, 1 stream */ \
 	X(STREAM_QUERY)      /* 0 device, 1 stream */ \
 	X(STREAM_WAIT)       /* 0 device, 1 stream, 2 event */ \
@@ -72,9 +75,11 @@
 	X(WAIT_VALUE)        /* 0 device, 1 stream, 2 uint32_t *, 3 value */ \
 	X(POOL_MALLOC)       /* 0 device, 1 pool, 2 stream, 3 bytes -> 4 address */ \
 	X(POOL_FREE)         /* 0 device, 1 address, 2 stream */ \
-	X(POOL_CREATE)       /* 0 device -> 1 pool */ \
+	X(POOL_CREATE)       /* 0 device, 2 most bytes, 0 for no limit -> 1 pool */ \
 	X(POOL_DESTROY)      /* 0 pool */ \
 	X(POOL_DEFAULT)      /* 0 device -> 1 pool */ \
+	X(POOL_CURRENT)      /* 0 device -> 1 pool */ \
+	X(POOL_MAKE_CURRENT) /* 0 device, 1 pool */ \
 	X(POOL_TRIM)         /* 0 pool, 1 bytes to keep */ \
 	X(POOL_GET)          /* 0 pool, 1 attribute -> 2 value */ \
 	X(POOL_SET)          /* 0 pool, 1 attribute, 2 value */ \

@@ -1,5 +1,6 @@
 #define _GNU_SOURCE
 #include "core.h"
+#include "peers.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -53,15 +54,26 @@ int gaugeblock_do(int operation, uint64_t *words) {
 			return NOT_INITIALIZED;
 		}
 	}
+	gaugeblock_follow(operation, words);
 	return call(operation | capture_mode << GAUGEBLOCK_MODE, words);
 }
 
 static __thread int current = -1;
+static char used[MAX_DEVICES]; // by the runtime's interface
 static __thread uint64_t nodes[MAX_NODES];
 
 int gaugeblock_current(void) { return current; }
 // The runtime's first call makes device 0 current, for the driver's interface as well.
-int gaugeblock_current_runtime(void) { return current < 0 ? (current = 0) : current; }
+static int initialized;
+int gaugeblock_initialized(void) { return initialized; }
+void gaugeblock_initialize(void) { initialized = 1; }
+int gaugeblock_current_runtime(void) {
+	initialized = 1;
+	current = current < 0 ? 0 : current;
+	used[current] = 1;
+	return current;
+}
+int gaugeblock_runtime_uses(int device) { return used[device]; }
 void gaugeblock_make_current(int device) { current = device; }
 uint64_t *gaugeblock_nodes(void) { return nodes; }
 
@@ -208,18 +220,6 @@ int gaugeblock_stream(const void *stream, int device, uint64_t *number, uint64_t
 	return r;
 }
 
-void *gaugeblock_entry(const char *name) {
-	static void *self;
-	Dl_info info;
-	if (self == NULL && dladdr((void *)gaugeblock_do, &info) != 0) {
-		self = dlopen(info.dli_fname, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
-	}
-	char versioned[128];
-	snprintf(versioned, sizeof versioned, "%s_v2", name);
-	void *function = self == NULL ? NULL : dlsym(self, versioned);
-	return function != NULL || self == NULL ? function : dlsym(self, name);
-}
-
 static const struct {
 	int number;
 	const char *runtime, *driver, *text;
@@ -247,6 +247,10 @@ static const struct {
 	{705, "cudaErrorPeerAccessNotEnabled", "CUDA_ERROR_PEER_ACCESS_NOT_ENABLED", "peer access has not been enabled"},
 	{712, "cudaErrorHostMemoryAlreadyRegistered", "CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED", "part or all of the requested memory range is already mapped"},
 	{713, "cudaErrorHostMemoryNotRegistered", "CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED", "pointer does not correspond to a registered memory region"},
+	{200, "cudaErrorInvalidKernelImage", "CUDA_ERROR_INVALID_IMAGE", "device kernel image is invalid"},
+	{218, "cudaErrorInvalidPtx", "CUDA_ERROR_INVALID_PTX", "a PTX JIT compilation failed"},
+	{301, "cudaErrorFileNotFound", "CUDA_ERROR_FILE_NOT_FOUND", "file not found"},
+	{709, "cudaErrorContextIsDestroyed", "CUDA_ERROR_CONTEXT_IS_DESTROYED", "context is destroyed"},
 	{719, "cudaErrorLaunchFailure", "CUDA_ERROR_LAUNCH_FAILED", "unspecified launch failure"},
 	{800, "cudaErrorNotPermitted", "CUDA_ERROR_NOT_PERMITTED", "operation not permitted"},
 	{801, "cudaErrorNotSupported", "CUDA_ERROR_NOT_SUPPORTED", "operation not supported"},

@@ -1,62 +1,130 @@
-// Memory of the host's that the devices can reach: allocated here, or registered. The tree that
-// finds it by an address is the C library's.
+// Memory of the host's that the devices can reach: pinned, registered and managed memory. The tree
+// that finds it by an address is the C library's.
 #define _GNU_SOURCE
 #include "core.h"
 
 #include <pthread.h>
 #include <search.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
 
 enum { PAGE = 4096, ALREADY_REGISTERED = 712, NOT_REGISTERED = 713 };
 
-typedef struct { uintptr_t from, to; } Pinned;
 static void *tree;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 // Pieces that overlap are the same to the tree.
 static int compare(const void *a, const void *b) {
-	const Pinned *x = a, *y = b;
+	const HostMemory *x = a, *y = b;
 	return x->to <= y->from ? -1 : y->to <= x->from ? 1 : 0;
 }
 
-int gaugeblock_pinned(const void *ptr) {
-	Pinned wanted = {P(ptr), P(ptr) + 1};
+int gaugeblock_host_find(const void *ptr, HostMemory *found) {
+	HostMemory wanted = {.from = P(ptr), .to = P(ptr) + 1};
 	pthread_mutex_lock(&lock);
-	void *found = tfind(&wanted, &tree, compare);
+	HostMemory **at = tfind(&wanted, &tree, compare);
+	if (at != NULL && found != NULL) {
+		*found = **at;
+	}
 	pthread_mutex_unlock(&lock);
-	return found != NULL;
+	return at != NULL;
 }
 
-int gaugeblock_pin(void *ptr, size_t bytes) {
-	Pinned *p = ptr == NULL || bytes == 0 ? NULL : malloc(sizeof *p);
-	if (p == NULL) {
-		return INVALID_VALUE;
-	}
-	p->from = P(ptr), p->to = P(ptr) + bytes;
+void gaugeblock_host_change(const void *ptr, const HostMemory *as) {
+	HostMemory wanted = {.from = P(ptr), .to = P(ptr) + 1};
 	pthread_mutex_lock(&lock);
-	Pinned **at = tsearch(p, &tree, compare);
-	int there = at != NULL && *at != p;
+	HostMemory **at = tfind(&wanted, &tree, compare);
+	if (at != NULL) {
+		**at = *as;
+	}
+	pthread_mutex_unlock(&lock);
+}
+
+// add lets the devices reach memory.
+static int add(HostMemory memory) {
+	HostMemory *m = malloc(sizeof *m);
+	if (m == NULL) {
+		return OUT_OF_MEMORY;
+	}
+	*m = memory;
+	pthread_mutex_lock(&lock);
+	HostMemory **at = tsearch(m, &tree, compare);
+	int there = at != NULL && *at != m;
 	pthread_mutex_unlock(&lock);
 	if (at == NULL || there) {
-		free(p);
+		free(m);
+		return at == NULL ? OUT_OF_MEMORY : ALREADY_REGISTERED;
 	}
-	return at == NULL ? OUT_OF_MEMORY : there ? ALREADY_REGISTERED : 0;
+	WORDS(memory.from, memory.to - memory.from);
+	return memory.flags & HOST_NOT_REACHED ? 0 : gaugeblock_do(GAUGEBLOCK_HOST_ADD, w);
+}
+
+void gaugeblock_host_reach(const void *ptr) {
+	HostMemory h;
+	if (gaugeblock_host_find(ptr, &h) && h.flags & HOST_NOT_REACHED) {
+		h.flags &= ~(unsigned)HOST_NOT_REACHED;
+		gaugeblock_host_change(ptr, &h);
+		WORDS(h.from, h.to - h.from);
+		gaugeblock_do(GAUGEBLOCK_HOST_ADD, w);
+	}
+}
+
+// take_away ends that for memory of a kind that begins at an address, when the devices are through
+// with it.
+static int take_away(void *ptr, int kind, HostMemory *gone) {
+	if (!gaugeblock_host_find(ptr, gone) || gone->from != P(ptr) || gone->kind != kind) {
+		return INVALID_VALUE;
+	}
+	WORDS(gone->from);
+	int r = gaugeblock_do(GAUGEBLOCK_HOST_REMOVE, w);
+	if (r != 0) {
+		return r;
+	}
+	pthread_mutex_lock(&lock);
+	HostMemory **at = tfind(gone, &tree, compare);
+	HostMemory *own = at == NULL ? NULL : *at;
+	if (own != NULL) {
+		tdelete(own, &tree, compare);
+	}
+	pthread_mutex_unlock(&lock);
+	free(own);
+	return 0;
+}
+
+int gaugeblock_pin(void *ptr, size_t bytes, unsigned flags) {
+	if (ptr == NULL || bytes == 0) {
+		return INVALID_VALUE;
+	}
+	enum { MAPPED = 2 };
+	return add((HostMemory){P(ptr), P(ptr) + bytes, HOST_REGISTERED, flags | MAPPED, gaugeblock_current_runtime(), NOWHERE, NOWHERE, 0});
 }
 
 int gaugeblock_unpin(void *ptr) {
-	Pinned wanted = {P(ptr), P(ptr) + 1};
-	pthread_mutex_lock(&lock);
-	Pinned **at = tfind(&wanted, &tree, compare);
-	Pinned *gone = at != NULL && (*at)->from == wanted.from ? *at : NULL;
-	if (gone != NULL) {
-		tdelete(gone, &tree, compare);
+	HostMemory gone;
+	if (!gaugeblock_host_find(ptr, &gone)) {
+		return NOT_REGISTERED;
 	}
-	pthread_mutex_unlock(&lock);
-	free(gone);
-	return gone == NULL ? NOT_REGISTERED : 0;
+	return take_away(ptr, HOST_REGISTERED, &gone);
 }
 
-int gaugeblock_host_alloc(void **ptr, size_t bytes) {
+// Memory that is allocated here is where neither the system nor a fake device puts anything, so that
+// an address tells the two apart.
+static void *obtain(size_t bytes) {
+	static uintptr_t next = 0x20000000000;
+	for (int tries = 0; tries < 64; tries++) {
+		uintptr_t at = __atomic_fetch_add(&next, bytes, __ATOMIC_RELAXED);
+		void *p = mmap((void *)at, bytes, PROT_READ | PROT_WRITE,
+			MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+		if (p != MAP_FAILED) {
+			return p;
+		}
+	}
+	return NULL;
+}
+
+int gaugeblock_host_alloc(void **ptr, size_t bytes, int kind, unsigned flags) {
+	enum { MOST = 46 }; // bits of a size
 	*ptr = NULL;
 	if (bytes == 0) {
 		return 0;
@@ -66,23 +134,28 @@ int gaugeblock_host_alloc(void **ptr, size_t bytes) {
 	if (r != 0) {
 		return r;
 	}
-	void *made = bytes > SIZE_MAX - PAGE ? NULL : aligned_alloc(PAGE, (bytes + PAGE - 1) / PAGE * PAGE);
-	r = made == NULL ? OUT_OF_MEMORY : gaugeblock_pin(made, bytes);
+	size_t whole = (bytes + PAGE - 1) / PAGE * PAGE;
+	void *made = bytes >> MOST != 0 ? NULL : obtain(whole);
+	if (made == NULL) {
+		return OUT_OF_MEMORY;
+	}
+	r = add((HostMemory){P(made), P(made) + bytes, kind, flags, gaugeblock_current_runtime(), NOWHERE, NOWHERE, 0});
 	if (r != 0) {
-		free(made);
+		munmap(made, whole);
 		return r;
 	}
 	*ptr = made;
 	return 0;
 }
 
-int gaugeblock_host_free(void *ptr) {
+int gaugeblock_host_free(void *ptr, int kind) {
+	HostMemory gone;
 	if (ptr == NULL) {
 		return 0;
 	}
-	if (gaugeblock_unpin(ptr) != 0) {
-		return INVALID_VALUE;
+	int r = take_away(ptr, kind, &gone);
+	if (r == 0) {
+		munmap(ptr, (gone.to - gone.from + PAGE - 1) / PAGE * PAGE);
 	}
-	free(ptr);
-	return 0;
+	return r;
 }

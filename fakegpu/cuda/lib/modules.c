@@ -1,16 +1,24 @@
-// Modules, libraries and kernels in the driver's interface. Nothing of a module is read, and
-// every name is found in it.
+// Modules, libraries and kernels in the driver's interface. Of a module is read which parameters its
+// kernels have, and every name is found in it.
 #include "core.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+enum { INVALID_IMAGE = 200, FILE_NOT_FOUND = 301 };
 
 typedef int Result;
 typedef uint64_t Ptr;
 
-// A module, or a kernel, which has a name.
-typedef struct { char name[256]; } Thing;
+// A module, which has an image, or a kernel, which has a name and parameters.
+typedef struct {
+	char name[256];
+	void *image;
+	int count;
+	unsigned short sizes[MAX_PARAMETERS];
+} Thing;
 
 static Result make(void **made, const char *name) {
 	Thing *t = calloc(1, sizeof *t);
@@ -25,13 +33,32 @@ static Result make(void **made, const char *name) {
 #define API GAUGEBLOCK_API Result
 
 API cuModuleLoad(void **module, const char *path) {
-	(void)path;
-	return make(module, "module");
+	return path == NULL || access(path, R_OK) != 0 ? FILE_NOT_FOUND : make(module, "module");
+}
+
+// An image is code for a device (ELF), several in one (a fat binary, or what leads to it), text in PTX,
+// of which only that it is text is looked at, or what cuLinkComplete has made.
+static int is_image(const void *image) {
+	uint32_t word;
+	memcpy(&word, image, sizeof word);
+	return word == 0x464c457f || word == 0xba55ed50 || word == 0x466243b1 || memcmp(image, "//", 2) == 0 ||
+		memcmp(image, ".ver", 4) == 0 || memcmp(image, "\n", 1) == 0 || strcmp(image, "linked") == 0;
 }
 
 API cuModuleLoadData(void **module, const void *image) {
-	(void)image;
-	return make(module, "module");
+	if (image == NULL) {
+		return INVALID_VALUE;
+	}
+	if (!is_image(image)) {
+		return INVALID_IMAGE;
+	}
+	Result r = make(module, "module");
+	size_t bytes = r == 0 ? gaugeblock_image_bytes(image) : 0;
+	Thing *t = r == 0 ? *module : NULL;
+	if (bytes > 0 && (t->image = malloc(bytes)) != NULL) {
+		memcpy(t->image, image, bytes);
+	}
+	return r;
 }
 
 API cuModuleLoadDataEx(void **module, const void *image, unsigned count, int *options, void **values) {
@@ -42,13 +69,18 @@ API cuModuleLoadDataEx(void **module, const void *image, unsigned count, int *op
 API cuModuleLoadFatBinary(void **module, const void *image) { return cuModuleLoadData(module, image); }
 
 API cuModuleUnload(void *module) {
+	free(((Thing *)module)->image);
 	free(module);
 	return 0;
 }
 
 API cuModuleGetFunction(void **function, void *module, const char *name) {
-	(void)module;
-	return make(function, name);
+	Result r = module == NULL ? INVALID_HANDLE : make(function, name);
+	if (r == 0) {
+		Thing *t = *function;
+		t->count = gaugeblock_parameters(((Thing *)module)->image, name, t->sizes);
+	}
+	return r;
 }
 
 API cuModuleGetFunctionCount(unsigned *count, void *module) {
@@ -174,14 +206,30 @@ API cuKernelSetCacheConfig(void *kernel, int config, int device) {
 
 API cuFuncSetSharedMemConfig(void *function, int config) { return cuFuncSetCacheConfig(function, config); }
 
-static Result launch(void *function, void *stream) {
-	return function == NULL ? INVALID_HANDLE : gaugeblock_launch_kernel(((Thing *)function)->name, stream);
+// launch tells of the pointers among the arguments: the kernel may write there.
+static Result launch(void *function, void **arguments, void *stream) {
+	const Thing *t = function;
+	if (t == NULL) {
+		return INVALID_HANDLE;
+	}
+	for (int i = 0; arguments != NULL && i < t->count; i++) {
+		uint64_t value;
+		if (t->sizes[i] == sizeof value) {
+			memcpy(&value, arguments[i], sizeof value);
+			gaugeblock_touched(value);
+		}
+	}
+	return gaugeblock_launch_kernel(t->name, stream);
 }
 
 API cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
 	unsigned shared, void *stream, void **arguments, void **extra) {
-	(void)gx, (void)gy, (void)gz, (void)bx, (void)by, (void)bz, (void)shared, (void)arguments, (void)extra;
-	return launch(function, stream);
+	enum { MOST_THREADS = 1024 };
+	(void)shared, (void)extra;
+	if (function != NULL && (gx == 0 || gy == 0 || gz == 0 || bx == 0 || by == 0 || bz == 0 || (uint64_t)bx * by * bz > MOST_THREADS)) {
+		return INVALID_VALUE;
+	}
+	return launch(function, arguments, stream);
 }
 
 API cuLaunchCooperativeKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
@@ -192,8 +240,8 @@ API cuLaunchCooperativeKernel(void *function, unsigned gx, unsigned gy, unsigned
 typedef struct { unsigned grid[3], block[3], shared; void *stream, *attributes; unsigned count; } LaunchConfig;
 
 API cuLaunchKernelEx(const LaunchConfig *config, void *function, void **arguments, void **extra) {
-	(void)arguments, (void)extra;
-	return launch(function, config->stream);
+	(void)extra;
+	return launch(function, arguments, config->stream);
 }
 
 API cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, void *function, int threads, size_t shared, unsigned flags) {

@@ -1,15 +1,10 @@
 // The runtime's interface: libcudart.so.13, and with GAUGEBLOCK_CUDART 12 libcudart.so.12,
 // in which some functions have other parameters.
-#include "core.h"
+#include "runtime.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-typedef int Error;
-typedef struct { int type, id; } Location;
-typedef struct { Location location; int flags; } Access;
-typedef struct { char bytes[64]; } Handle;
 
 // The last error that a call has given to the thread. That work is not over yet is an answer
 // and not an error, says CUDA's programming guide: it is not kept.
@@ -21,19 +16,6 @@ int gaugeblock_ended(int r) {
 	}
 	return r;
 }
-#define ended gaugeblock_ended
-
-#define DO(operation) ended(gaugeblock_do(GAUGEBLOCK_##operation, w))
-#define ON(stream, number, device) \
-	uint64_t number, device; \
-	{ \
-		int r_ = gaugeblock_stream(stream, gaugeblock_current_runtime(), &number, &device); \
-		if (r_ != 0) { \
-			return ended(r_); \
-		} \
-	}
-#define CURRENT ((uint64_t)gaugeblock_current_runtime())
-
 GAUGEBLOCK_API Error cudaGetLastError(void) {
 	int r = last;
 	last = 0;
@@ -90,8 +72,7 @@ GAUGEBLOCK_API Error cudaSetDevice(int device) {
 }
 
 GAUGEBLOCK_API Error cudaDeviceGetAttribute(int *value, int attribute, int device) {
-	Error (*get)(int *, int, int) = (Error(*)(int *, int, int))gaugeblock_entry("cuDeviceGetAttribute");
-	return ended(get(value, attribute, device)); // both interfaces have the same numbers
+	return ended(cuDeviceGetAttribute(value, attribute, device)); // both interfaces have the same numbers
 }
 
 GAUGEBLOCK_API Error cudaDeviceGetStreamPriorityRange(int *least, int *greatest) {
@@ -134,18 +115,11 @@ GAUGEBLOCK_API Error cudaDeviceCanAccessPeer(int *can, int device, int peer) {
 }
 
 GAUGEBLOCK_API Error cudaDeviceEnablePeerAccess(int peer, unsigned flags) {
-	Error (*retain)(void **, int) = (Error(*)(void **, int))gaugeblock_entry("cuDevicePrimaryCtxRetain");
-	Error (*set)(void *) = (Error(*)(void *))gaugeblock_entry("cuCtxSetCurrent");
-	Error (*enable)(void *, unsigned) = (Error(*)(void *, unsigned))gaugeblock_entry("cuCtxEnablePeerAccess");
-	void *own, *other;
-	int r = retain(&own, gaugeblock_current_runtime());
+	int r = gaugeblock_device_there(peer);
 	if (r == 0) {
-		r = retain(&other, peer);
+		r = cuCtxSetCurrent(gaugeblock_context(gaugeblock_current_runtime()));
 	}
-	if (r == 0) {
-		r = set(own);
-	}
-	return ended(r != 0 ? r : enable(other, flags));
+	return ended(r != 0 ? r : cuCtxEnablePeerAccess(gaugeblock_context(peer), flags));
 }
 
 // Memory.
@@ -170,52 +144,8 @@ GAUGEBLOCK_API Error cudaFree(void *ptr) {
 	if (ptr == NULL) {
 		return 0;
 	}
-	WORDS(P(ptr));
-	return DO(FREE);
-}
-
-GAUGEBLOCK_API Error cudaHostAlloc(void **ptr, size_t bytes, unsigned flags) {
-	(void)flags;
-	return ended(gaugeblock_host_alloc(ptr, bytes));
-}
-
-GAUGEBLOCK_API Error cudaMallocHost(void **ptr, size_t bytes) { return ended(gaugeblock_host_alloc(ptr, bytes)); }
-GAUGEBLOCK_API Error cudaFreeHost(void *ptr) { return ended(gaugeblock_host_free(ptr)); }
-
-GAUGEBLOCK_API Error cudaHostRegister(void *ptr, size_t bytes, unsigned flags) {
-	(void)flags;
-	return ended(gaugeblock_pin(ptr, bytes));
-}
-
-GAUGEBLOCK_API Error cudaHostUnregister(void *ptr) { return ended(gaugeblock_unpin(ptr)); }
-
-GAUGEBLOCK_API Error cudaHostGetDevicePointer(void **device, void *ptr, unsigned flags) {
-	(void)flags;
-	*device = ptr;
-	return ended(gaugeblock_pinned(ptr) ? 0 : INVALID_VALUE);
-}
-
-GAUGEBLOCK_API Error cudaHostGetFlags(unsigned *flags, void *ptr) {
-	*flags = 0;
-	return ended(gaugeblock_pinned(ptr) ? 0 : INVALID_VALUE);
-}
-
-// The kinds of memory that a pointer can lead to.
-enum { UNREGISTERED, HOST, DEVICE };
-typedef struct { int type, device; void *on_device, *on_host; } Pointer;
-
-GAUGEBLOCK_API Error cudaPointerGetAttributes(Pointer *p, const void *ptr) {
-	WORDS(P(ptr));
-	int r = DO(POINTER);
-	memset(p, 0, sizeof *p);
-	if (r == 0 && w[1] != 0) {
-		*p = (Pointer){DEVICE, (int)w[2], (void *)ptr, NULL};
-	} else if (gaugeblock_pinned(ptr)) {
-		*p = (Pointer){HOST, gaugeblock_current_runtime(), (void *)ptr, (void *)ptr};
-	} else {
-		*p = (Pointer){UNREGISTERED, GAUGEBLOCK_CUDART >= 13 ? -2 : -1, NULL, (void *)ptr};
-	}
-	return r;
+	gaugeblock_current_runtime();
+	return ended(cuMemFree_v2(P(ptr)));
 }
 
 GAUGEBLOCK_API Error cudaMemGetInfo(size_t *available, size_t *total) {
@@ -246,88 +176,13 @@ GAUGEBLOCK_API Error cudaIpcCloseMemHandle(void *ptr) {
 	return DO(IPC_CLOSE);
 }
 
-// Pools of the driver.
-
-GAUGEBLOCK_API Error cudaDeviceGetDefaultMemPool(void **pool, int device) {
-	WORDS((uint64_t)device);
-	int r = DO(POOL_DEFAULT);
-	if (r == 0) {
-		*pool = (void *)w[1];
-	}
-	return r;
-}
-
-GAUGEBLOCK_API Error cudaMemPoolCreate(void **pool, const void *properties) {
-	WORDS((uint64_t)((const Location *)((const int *)properties + 2))->id); // behind kinds of memory and handles
-	int r = DO(POOL_CREATE);
-	if (r == 0) {
-		*pool = (void *)w[1];
-	}
-	return r;
-}
-
-GAUGEBLOCK_API Error cudaMemPoolDestroy(void *pool) {
-	WORDS(P(pool));
-	return DO(POOL_DESTROY);
-}
-
-GAUGEBLOCK_API Error cudaMallocFromPoolAsync(void **ptr, size_t bytes, void *pool, void *stream) {
-	ON(stream, number, device)
-	WORDS(device, P(pool), number, bytes);
-	int r = DO(POOL_MALLOC);
-	if (r == 0) {
-		*ptr = (void *)w[4];
-	}
-	return r;
-}
-
-GAUGEBLOCK_API Error cudaMallocAsync(void **ptr, size_t bytes, void *stream) {
-	return cudaMallocFromPoolAsync(ptr, bytes, NULL, stream);
-}
-
-GAUGEBLOCK_API Error cudaFreeAsync(void *ptr, void *stream) {
-	ON(stream, number, device)
-	WORDS(device, P(ptr), number);
-	return DO(POOL_FREE);
-}
-
-GAUGEBLOCK_API Error cudaMemPoolTrimTo(void *pool, size_t keep) {
-	WORDS(P(pool), keep);
-	return DO(POOL_TRIM);
-}
-
-GAUGEBLOCK_API Error cudaMemPoolGetAttribute(void *pool, int attribute, void *value) {
-	WORDS(P(pool), (uint64_t)attribute);
-	int r = DO(POOL_GET);
-	if (r == 0 && attribute <= 3) {
-		*(int *)value = (int)w[2];
-	} else if (r == 0) {
-		*(uint64_t *)value = w[2];
-	}
-	return r;
-}
-
-GAUGEBLOCK_API Error cudaMemPoolSetAttribute(void *pool, int attribute, void *value) {
-	WORDS(P(pool), (uint64_t)attribute, attribute <= 3 ? (uint64_t)*(int *)value : *(uint64_t *)value);
-	return DO(POOL_SET);
-}
-
-GAUGEBLOCK_API Error cudaMemPoolSetAccess(void *pool, const Access *access, size_t count) {
-	for (size_t i = 0; i < count; i++) {
-		WORDS(P(pool), (uint64_t)access[i].location.id);
-		int r = DO(POOL_ACCESS);
-		if (r != 0) {
-			return r;
-		}
-	}
-	return 0;
-}
-
 // Streams and events.
 
-GAUGEBLOCK_API Error cudaStreamCreateWithFlags(void **stream, unsigned flags) {
-	(void)flags;
-	WORDS(CURRENT);
+GAUGEBLOCK_API Error cudaStreamCreateWithPriority(void **stream, unsigned flags, int priority) {
+	if (stream == NULL) {
+		return ended(INVALID_VALUE);
+	}
+	WORDS(CURRENT, 0, flags, (uint64_t)(int64_t)priority);
 	int r = DO(STREAM_CREATE);
 	if (r == 0) {
 		*stream = (void *)w[1];
@@ -335,15 +190,17 @@ GAUGEBLOCK_API Error cudaStreamCreateWithFlags(void **stream, unsigned flags) {
 	return r;
 }
 
-GAUGEBLOCK_API Error cudaStreamCreate(void **stream) { return cudaStreamCreateWithFlags(stream, 0); }
-
-GAUGEBLOCK_API Error cudaStreamCreateWithPriority(void **stream, unsigned flags, int priority) {
-	(void)priority;
-	return cudaStreamCreateWithFlags(stream, flags);
+GAUGEBLOCK_API Error cudaStreamCreateWithFlags(void **stream, unsigned flags) {
+	return cudaStreamCreateWithPriority(stream, flags, 0);
 }
+
+GAUGEBLOCK_API Error cudaStreamCreate(void **stream) { return cudaStreamCreateWithFlags(stream, 0); }
 
 GAUGEBLOCK_API Error cudaStreamDestroy(void *stream) {
 	ON(stream, number, device)
+	if (gaugeblock_is_default(stream)) {
+		return ended(INVALID_HANDLE);
+	}
 	WORDS(device, number);
 	return DO(STREAM_DESTROY);
 }
@@ -368,10 +225,31 @@ GAUGEBLOCK_API Error cudaStreamGetId(void *stream, unsigned long long *id) {
 	return r;
 }
 
-GAUGEBLOCK_API Error cudaStreamGetPriority(void *stream, int *priority) {
+static Error making(void *stream, unsigned *flags, int *priority) {
 	ON(stream, number, device)
-	(void)number, (void)device;
-	*priority = 0;
+	WORDS(device, number);
+	int r = DO(STREAM_GET);
+	if (flags != NULL) {
+		*flags = (unsigned)w[2];
+	}
+	if (priority != NULL) {
+		*priority = (int)w[3];
+	}
+	return r;
+}
+
+GAUGEBLOCK_API Error cudaStreamGetFlags(void *stream, unsigned *flags) {
+	return flags == NULL ? ended(INVALID_VALUE) : making(stream, flags, NULL);
+}
+
+GAUGEBLOCK_API Error cudaStreamGetPriority(void *stream, int *priority) {
+	return priority == NULL ? ended(INVALID_VALUE) : making(stream, NULL, priority);
+}
+
+GAUGEBLOCK_API Error cudaStreamGetDevice(void *stream, int *of) {
+	ON(stream, number, device)
+	(void)number;
+	*of = (int)device;
 	return 0;
 }
 
@@ -384,6 +262,9 @@ GAUGEBLOCK_API Error cudaStreamWaitEvent(void *stream, void *event, unsigned fla
 
 GAUGEBLOCK_API Error cudaLaunchHostFunc(void *stream, void *function, void *data) {
 	ON(stream, number, device)
+	if (function == NULL) {
+		return ended(INVALID_VALUE);
+	}
 	WORDS(device, number, P(function), P(data));
 	return DO(HOST_FUNCTION);
 }
@@ -398,7 +279,9 @@ static void call_back(void *data) {
 }
 
 GAUGEBLOCK_API Error cudaStreamAddCallback(void *stream, void (*function)(void *, Error, void *), void *data, unsigned flags) {
-	(void)flags;
+	if (function == NULL || flags != 0) {
+		return ended(INVALID_VALUE);
+	}
 	Callback *c = malloc(sizeof *c);
 	if (c == NULL) {
 		return ended(OUT_OF_MEMORY);
@@ -412,6 +295,10 @@ GAUGEBLOCK_API Error cudaStreamAddCallback(void *stream, void (*function)(void *
 }
 
 GAUGEBLOCK_API Error cudaEventCreateWithFlags(void **event, unsigned flags) {
+	enum { KNOWN = 7 };
+	if (flags & ~KNOWN) {
+		return ended(INVALID_VALUE);
+	}
 	WORDS(CURRENT, 0, flags);
 	int r = DO(EVENT_CREATE);
 	if (r == 0) {
@@ -493,13 +380,16 @@ GAUGEBLOCK_API Error cudaThreadExchangeStreamCaptureMode(int *mode) {
 GAUGEBLOCK_API Error cudaStreamBeginCapture(void *stream, int mode) {
 	ON(stream, number, device)
 	WORDS(device, number, (uint64_t)mode);
-	return DO(CAPTURE_BEGIN);
+	int r = DO(CAPTURE_BEGIN);
+	gaugeblock_capturing(r == 0 ? 1 : 0);
+	return r;
 }
 
 GAUGEBLOCK_API Error cudaStreamEndCapture(void *stream, void **graph) {
 	ON(stream, number, device)
 	WORDS(device, number);
 	int r = DO(CAPTURE_END);
+	gaugeblock_capturing(-1);
 	*graph = r == 0 ? (void *)w[2] : NULL;
 	return r;
 }
@@ -640,6 +530,7 @@ GAUGEBLOCK_API Error cudaGraphRetainUserObject(void *graph, void *object, unsign
 GAUGEBLOCK_API Error cudaGraphLaunch(void *exec, void *stream) {
 	ON(stream, number, device)
 	WORDS(P(exec), device, number);
+	gaugeblock_replayed();
 	return DO(GRAPH_LAUNCH);
 }
 
@@ -657,14 +548,14 @@ GAUGEBLOCK_API Error cudaGraphExecDestroy(void *exec) {
 
 static int of_device(const void *ptr, uint64_t *device) {
 	WORDS(P(ptr));
-	int r = gaugeblock_do(GAUGEBLOCK_POINTER, w);
-	*device = w[2];
-	return r == 0 && w[1] != 0;
+	int found = gaugeblock_do(GAUGEBLOCK_POINTER, w) == 0 && w[1] != 0;
+	*device = found ? w[2] : *device;
+	return found;
 }
 
 GAUGEBLOCK_API Error cudaMemcpyAsync(void *dst, const void *src, size_t bytes, int kind, void *stream) {
 	ON(stream, number, device)
-	uint64_t to, from;
+	uint64_t to = device, from = device;
 	int on_device = of_device(dst, &to), from_device = of_device(src, &from);
 	if (kind < 4) {
 		on_device = kind == 1 || kind == 3;
@@ -682,8 +573,12 @@ GAUGEBLOCK_API Error cudaMemcpyAsync(void *dst, const void *src, size_t bytes, i
 	if (from_device) {
 		WORDS(device, number, P(dst), P(src), bytes);
 		int r = DO(COPY_OUT);
-		gaugeblock_answered(dst, bytes);
+		gaugeblock_downloaded(dst, src, bytes);
 		return r;
+	}
+	if (gaugeblock_host_find(dst, NULL) && gaugeblock_host_find(src, NULL)) {
+		WORDS(device, number, P(dst), device, P(src), device, bytes);
+		return DO(COPY);
 	}
 	memmove(dst, src, bytes);
 	return 0;
@@ -719,32 +614,15 @@ GAUGEBLOCK_API Error cudaMemset(void *ptr, int value, size_t bytes) { return cud
 
 GAUGEBLOCK_API Error cudaGetDriverEntryPointByVersion(const char *name, void **function, unsigned version,
 	unsigned long long flags, int *status) {
-	(void)version, (void)flags;
-	*function = gaugeblock_entry(name);
+	int answer;
+	(void)flags;
+	*function = gaugeblock_entry_of(name, (int)version, &answer);
 	if (status != NULL) {
-		*status = *function == NULL ? 1 : 0;
-	}
-	if (*function == NULL) {
-		gaugeblock_lacks(name);
+		*status = answer;
 	}
 	return 0;
 }
 
 GAUGEBLOCK_API Error cudaGetDriverEntryPoint(const char *name, void **function, unsigned long long flags, int *status) {
-	return cudaGetDriverEntryPointByVersion(name, function, 13000, flags, status);
+	return cudaGetDriverEntryPointByVersion(name, function, GAUGEBLOCK_CUDART * 1000, flags, status);
 }
-
-// Functions that programs name, and that are not there.
-#define LACKS(name) \
-	GAUGEBLOCK_API Error name(void) { return ended(gaugeblock_lacks(#name)); }
-LACKS(cudaMemcpy2DAsync)
-LACKS(cudaDeviceSetGraphMemAttribute)
-LACKS(cudaGraphAddEmptyNode)
-LACKS(cudaGraphAddNode)
-LACKS(cudaGraphConditionalHandleCreate)
-LACKS(cudaGraphDebugDotPrint)
-LACKS(cudaMallocManaged)
-LACKS(cudaStreamAttachMemAsync)
-LACKS(cudaStreamBeginCaptureToGraph)
-LACKS(cudaStreamUpdateCaptureDependencies)
-LACKS(cudaGraphAddMemAllocNode)

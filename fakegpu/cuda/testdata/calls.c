@@ -2,6 +2,8 @@
 // device answers. It prints what was otherwise, and ends with the number of such things.
 #include "gaugeblock_cuda.h"
 
+extern int cuArrayDestroy(void *array);
+
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -139,13 +141,17 @@ static void errors(void) {
 	IS(strcmp(cudaGetErrorName(cudaErrorInvalidDevice), "cudaErrorInvalidDevice"), 0);
 	IS(cudaFree((void *)0x123400), cudaErrorInvalidValue);
 	IS(cudaFree(NULL), 0);
-	IS(cudaMallocManaged(&p, 1, 1), cudaErrorNotSupported);
+	IS(cuArrayDestroy(NULL), cudaErrorNotSupported);
 	cudaGetLastError();
 }
 
+// A function that CUDA has and the libraries do not fails when it is called.
 static void entries(void) {
 	void *f;
 	int found;
+	IS(cudaGetDriverEntryPointByVersion("cuArrayDestroy", &f, 12000, 0, &found), 0);
+	IS(found, cudaDriverEntryPointSuccess);
+	IS(f == (void *)cuArrayDestroy, 1);
 	IS(cudaGetDriverEntryPointByVersion("cuMemCreate", &f, 12000, 0, &found), 0);
 	IS(found, cudaDriverEntryPointSuccess);
 	IS(f == NULL, 0);

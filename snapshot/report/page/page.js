@@ -141,7 +141,8 @@
       view.width = box.clientWidth;
       if (!view.width) return;
       const style = getComputedStyle(document.documentElement);
-      view.color = (name) => style.getPropertyValue(name).trim();
+      const known = new Map(); // to ask the style for each of thousands of blocks takes long
+      view.color = (name) => known.get(name) || (known.set(name, style.getPropertyValue(name).trim()), known.get(name));
       view.font = style.fontFamily;
       view.height = draw.height(view.width);
       const scale = window.devicePixelRatio || 1;
@@ -547,7 +548,7 @@
         if (summary.ooms) shown.push(["out of memory", "var(--oom)"]);
         legend("timeline-legend", shown);
       };
-      const modes = [["sites", "by call site"], ["categories", "by category (a guess)"], ["totals", "allocated and reserved"]]
+      const modes = [["sites", "by call site"], ["categories", data.ownCategories ? "by category" : "by category (a guess)"], ["totals", "allocated and reserved"]]
         .filter(([m]) => m === "totals" || layersOf(m).length);
       switcher("timeline-mode", modes, mode, (m) => { mode = m; layers = layersOf(m); showLegend(); view.soon(); });
       if (timed) switcher("timeline-axis", [[false, "by entry"], [true, "by time"]], false, (value) => { byTime = value; view.soon(); });
@@ -557,12 +558,18 @@
       onColors(showLegend);
     };
 
-    // ---- single allocations
+    const kindOf = (s) => [
+      s.large ? "large" : "small", s.expandable && "expandable",
+      s.pool && "pool " + s.pool, s.stream && "stream " + s.stream,
+    ].filter(Boolean).join(", ");
 
-    // Each is a polygon: as high as its bytes, and lower whenever one below it is freed.
-    const drawAllocations = () => {
-      const { list, others, rest } = data.allocations, box = byId("allocations"), entries = summary.entries;
-      if (!list.length || !entries) { byId("allocations-section").hidden = true; return; }
+    // ---- single allocations, segments, and blocks of the host
+
+    // Each is a polygon: as high as its bytes, and lower whenever one below it is freed. The section's
+    // elements have names that begin with its own; words say how a polygon begins and ends.
+    const drawPolygons = (id, { list, others, rest, entries, entriesPerBucket, kinds }, words) => {
+      const box = byId(id);
+      if (!list.length || !entries) { byId(id + "-section").hidden = true; return; }
       const [BEGIN, END, SIZE, STACK] = [0, 1, 2, 3];
       // The corners of each: from entry x on it is at y, in bytes above the rest.
       const shapes = list.map((a, i) => ({ a, i, xs: [], ys: [] }));
@@ -634,15 +641,15 @@
         g.save();
         g.beginPath(); g.rect(left, 0, view.width - left - right, view.height - lower); g.clip();
         g.fillStyle = othersColor();
-        const first = Math.floor(from / t.entriesPerBucket), last = Math.min(rest.length, Math.ceil(to / t.entriesPerBucket));
+        const first = Math.floor(from / entriesPerBucket), last = Math.min(rest.length, Math.ceil(to / entriesPerBucket));
         for (let i = first; i < last; i++) {
-          const x = place(view, i * t.entriesPerBucket), x2 = place(view, (i + 1) * t.entriesPerBucket);
+          const x = place(view, i * entriesPerBucket), x2 = place(view, (i + 1) * entriesPerBucket);
           g.fillRect(x, level(view, most), x2 - x + 0.5, level(view, 0) - level(view, rest[i]));
         }
         traceAll(view);
-        const seen = 0.5, bytes = seen / (level(view, 0) - level(view, 1)), entries = (seen * (to - from)) / (view.width - left - right);
+        const seen = 0.5, bytes = seen / (level(view, 0) - level(view, 1)), shortest = (seen * (to - from)) / (view.width - left - right);
         for (const s of shapes) {
-          if (s.a[END] < from || s.a[BEGIN] > to || s.a[SIZE] < bytes || s.a[END] - s.a[BEGIN] < entries) continue;
+          if (s.a[END] < from || s.a[BEGIN] > to || s.a[SIZE] < bytes || s.a[END] - s.a[BEGIN] < shortest) continue;
           trace(view, s);
           g.fillStyle = colorOf(s); g.fill();
         }
@@ -663,10 +670,10 @@
       };
       const view = canvasOf(box, { height: (width) => Math.max(260, Math.min(460, width * 0.45)), paint, over });
       const yAt = (s, x) => s.ys[cornerAt(s.xs, x)];
-      const lines = (s) => [size(s.a[SIZE]) + " (" + count(s.a[SIZE]) + " bytes)", s.a[STACK] >= 0 && ownFrame(stacks, s.a[STACK]),
-        (s.a[BEGIN] < 0 ? "allocated before the history" : "allocated at entry " + count(s.a[BEGIN])) + (s.a[END] < entries ? ", freed at entry " + count(s.a[END]) : ", not freed")].filter(Boolean);
+      const lines = (s) => [size(s.a[SIZE]) + " (" + count(s.a[SIZE]) + " bytes)", kinds && kindOf(data.states.kinds[kinds[s.i]]), s.a[STACK] >= 0 && ownFrame(stacks, s.a[STACK]),
+        (s.a[BEGIN] < 0 ? words.begun + " before the history" : words.begun + " at entry " + count(s.a[BEGIN])) + (s.a[END] < entries ? ", freed at entry " + count(s.a[END]) : ", not freed")].filter(Boolean);
       const show = (s) => {
-        const out = byId("allocation");
+        const out = byId(id + "-detail");
         out.hidden = false;
         out.replaceChildren(element("b", {}, lines(s).join("; ")), stackList(stacks, s.a[STACK]));
       };
@@ -700,11 +707,21 @@
       });
       const button = (label, action) => element("button", { type: "button", on: { click: action } }, label);
       const by = (factor) => { const middle = (from + to) / 2, half = ((to - from) / 2) * factor; zoomTo(middle - half, middle + half); };
-      byId("allocations-zoom").append(button("Zoom in", () => by(0.5)), button("Zoom out", () => by(2)), button("All", () => zoomTo(0, entries)));
+      byId(id + "-zoom").append(button("Zoom in", () => by(0.5)), button("Zoom out", () => by(2)), button("All", () => zoomTo(0, entries)));
       slider(box, () => shapes.length - 1, () => cursor, pick, { "+": () => { by(0.5); return cursor; }, "-": () => { by(2); return cursor; }, 0: () => { zoomTo(0, entries); return cursor; } });
-      byId("allocations-help").textContent = "Each allocation is as high as its bytes, from where it is allocated to where it is freed. Point at one for its size and line; click, or use the arrow keys, for its call stack. Drag to zoom." +
+      byId(id + "-help").textContent = words.each + " is as high as its bytes, from where it is " + words.begun + " to where it is freed. Point at one for its size and line; click, or use the arrow keys, for its call stack. Drag to zoom." +
         (others ? " The " + count(others) + " that hold least are one area at the bottom." : "");
       describeSlider(box, 0, shapes.length - 1, lines(shapes[0]).join("; "));
+    };
+
+    const drawHost = () => {
+      const h = data.host;
+      if (!h) { byId("host-section").hidden = true; return; }
+      byId("host-summary").textContent = size(h.peak) + " allocated and " + size(h.peakReserved) + " reserved at the peaks; " + size(h.allocated) + " of " + size(h.reserved) + " at the end. Pinned memory is of the whole process: freed blocks are kept for later, until torch._C._host_emptyCache().";
+      if (h.allocations.entries) drawPolygons("host", h.allocations, { each: "Each block", begun: "allocated" });
+      for (const name of ["host", "host-zoom"]) byId(name).hidden = !h.allocations.list.length || !h.allocations.entries;
+      byId("host-sites").append(longTable("Who holds pinned host memory", [["Call site", "code"], ["At the peak", "word"], ["Blocks", "number"], ["At the end", "number"], ["Allocations", "number"]],
+        h.sites.map((s) => [s.stack < 0 ? "no call stack" : siteCell(stacks, s), [size(s.peak[0]), meter([of(s.peak[0], h.peak), "var(--allocated)"])], count(s.peak[1]), size(s.end[0]), count(s.allocations)]), 8));
     };
 
     // ---- who holds the memory
@@ -730,7 +747,7 @@
           h[1] ? count(h[1]) : "", categories.length ? categories[sites[i].category].name : "",
         ]);
         if (rest > 0) rows.push([[chip(othersColor()), "other call sites"], [size(rest) + " (" + percent(of(rest, total)) + ")", meter([rest / most, othersColor()])], "", ""]);
-        const heads = [["Call site", "code"], ["Allocated", "word"], ["Blocks", "number"], ["What for (a guess)"]];
+        const heads = [["Call site", "code"], ["Allocated", "word"], ["Blocks", "number"], [data.ownCategories ? "Category" : "What for (a guess)"]];
         const columns = heads.filter((_, k) => rows.some((row) => row[k] !== ""));
         byId("holders").replaceChildren(longTable("Who holds the memory", columns, rows.map((row) => row.filter((_, k) => columns.includes(heads[k]))), 10));
         const first = chosen * t.entriesPerBucket, last = Math.min(first + t.entriesPerBucket, summary.entries) - 1;
@@ -757,7 +774,7 @@
       }
       const used = categories.map((c, i) => [c, i]).filter(([c]) => c.max > 0 || c.end[0] > 0);
       const heads = [["Category"], ["At the peak", "word"], ...(summary.ooms ? [["At the out of memory", "word"]] : []), ["At the end", "word"], ["Most at one time", "number"], ["How it is recognised"]];
-      byId("categories").append(element("h3", {}, "What the memory is for: a guess from the call stacks"),
+      byId("categories").append(element("h3", {}, data.ownCategories ? "Categories, by the patterns that were given" : "What the memory is for: a guess from the call stacks"),
         table("Categories", heads, used.map(([c, i]) => [
           [chip(seriesColor(i)), c.name], [size(c.peak[0]), meter([of(c.peak[0], summary.peakAllocated), seriesColor(i)])],
           ...(summary.ooms ? [[size(c.oom[0]), meter([of(c.oom[0], summary.peakAllocated), seriesColor(i)])]] : []),
@@ -788,12 +805,7 @@
     const states = ["inactive", "allocated", "pending free"], colors = ["--inactive", "--allocated", "--pending"];
     const stateOf = (block) => block[STATE] || 0;
     let layout = data.layouts.find((m) => m.name === "oom") || data.layouts[0];
-    const layoutListeners = [];
-
-    const kindOf = (s) => [
-      s.large ? "large" : "small", s.expandable && "expandable",
-      s.pool && "pool " + s.pool, s.stream && "stream " + s.stream,
-    ].filter(Boolean).join(", ");
+    const layoutListeners = []; // the first is the map; the tables below it follow when the slider rests
 
     // The segments and blocks after an entry, as a layout.
     const stateAfter = (entry) => {
@@ -870,13 +882,13 @@
       };
       const paint = (view) => {
         const g = view.context;
-        for (const { block, pieces } of blocks) {
-          g.fillStyle = view.color(colors[stateOf(block)]);
-          for (const [x, row, part] of pieces) {
-            const y = row * (rowHeight + rowGap);
-            g.fillRect(x, y, part > 2.5 ? part - 0.7 : part, rowHeight);
+        colors.forEach((color, state) => {
+          g.fillStyle = view.color(color);
+          for (const { block, pieces } of blocks) {
+            if (stateOf(block) !== state) continue;
+            for (const [x, row, part] of pieces) g.fillRect(x, row * (rowHeight + rowGap), part > 2.5 ? part - 0.7 : part, rowHeight);
           }
-        }
+        });
       };
       let selected = null;
       const over = (view) => {
@@ -961,8 +973,9 @@
       entry.min = data.states.first; entry.max = Math.max(0, summary.entries - 1); entry.value = layout.entry;
       entry.addEventListener("input", () => {
         for (const button of byId("layouts").querySelectorAll("button")) button.setAttribute("aria-pressed", "false");
-        frame = frame || requestAnimationFrame(() => { frame = 0; change(stateAfter(Number(entry.value))); });
+        frame = frame || requestAnimationFrame(() => { frame = 0; layout = stateAfter(Number(entry.value)); layoutListeners[0](); });
       });
+      entry.addEventListener("change", () => change(stateAfter(Number(entry.value))));
       show();
     };
 
@@ -1113,7 +1126,9 @@
       byId("verdict-section").after(devices);
     }
     drawTimeline();
-    drawAllocations();
+    drawPolygons("allocations", data.allocations, { each: "Each allocation", begun: "allocated" });
+    drawPolygons("segments-time", data.segmentsOverTime, { each: "Each segment, or part of an expandable one,", begun: "reserved" });
+    drawHost();
     drawHolders();
     drawAnnotations();
     drawWhatIf();
@@ -1171,7 +1186,7 @@
       // At first only changes that can be seen.
       const shown = Math.max(1, Math.min(12, list.filter((k) => Math.abs(k.b[0] - k.a[0]) > most / 100).length));
       const guessed = c.rows.some((r) => r.category !== "not known");
-      box.replaceChildren(longTable("Call sites", [["Call site", "code"], ["Change", "word"], [a, "number"], [b, "number"], ["Blocks", "number"], ...(guessed ? [["What for (a guess)"]] : [])], list.map(({ r, a, b }) => [
+      box.replaceChildren(longTable("Call sites", [["Call site", "code"], ["Change", "word"], [a, "number"], [b, "number"], ["Blocks", "number"], ...(guessed ? [[page.reports[0].ownCategories ? "Category" : "What for (a guess)"]] : [])], list.map(({ r, a, b }) => [
         siteCell(c.stacks, r, undefined, r.lines[0] !== r.lines[1] ? "line " + r.lines[0] + ", then " + r.lines[1] : a[0] === 0 ? "new" : b[0] === 0 ? "gone" : undefined),
         changeCell(b[0] - a[0], a[0], most, judged), size(a[0]), size(b[0]), count(a[1]) + " \u2192 " + count(b[1]), ...(guessed ? [r.category] : [])]), shown));
       buttons.replaceChildren(...[["peak", "at each one's peak"], ["end", "at the end"]].map(([value, label]) =>
@@ -1206,12 +1221,13 @@
     box.append(element("h2", {}, "The ranks"), element("p", { class: "advice" }, r.verdict),
       longTable("Ranks", [["Rank"], ["Peak allocated", "word"], ["Peak reserved", "word"], ["Allocated at the end", "number"], ["Requests", "number"], ["Segments at the end", "number"], ...(failed ? [["Out of memory", "number"]] : []), ...(set ? [["Settings", "code"]] : []), ...(numbered ? [["File", "code"]] : [])],
         r.list.map((k, i) => ({ options: { class: i === r.worst ? "worst" : undefined }, cells: [
-          [element("b", {}, name(k)), " ", k.report >= 0 && page.reports.length > 1 && open(k), i === r.worst && element("span", { class: "tag" }, "worst"), i === r.middle && i !== r.worst && element("span", { class: "tag" }, "in the middle")],
+          [element("b", {}, name(k)), " ", k.page && element("a", { href: k.page }, "Page"), " ", k.report >= 0 && page.reports.length > 1 && open(k), i === r.worst && element("span", { class: "tag" }, "worst"), i === r.middle && i !== r.worst && element("span", { class: "tag" }, "in the middle")],
           [size(k.summary.peakAllocated), meter([k.summary.peakAllocated / most, "var(--allocated)"])],
           [size(k.summary.peakReserved), meter([k.summary.peakReserved / most, "var(--reserved)"])],
           size(k.atEnd), count(k.summary.requests), count(k.segments),
           ...(failed ? [k.summary.ooms ? element("span", { class: "bad" }, count(k.summary.ooms)) : "no"] : []), ...(set ? [k.summary.settings || soft("default")] : []), ...(numbered ? [soft(k.name)] : [])] })), 64));
     if (r.more) box.append(element("p", { class: "help" }, counted(r.more, "more rank is", "more ranks are") + " not listed."));
+    if (r.list.some((k) => k.report < 0 && !k.page)) box.append(element("p", { class: "help" }, "Not all of them can be opened here: with a folder behind -o, gaugeblock report makes a page of each."));
     if (r.against) {
       box.append(element("h3", {}, "What the worst rank has more than the one in the middle"),
         ...comparedTable(r.against, r.against.a, r.against.b, { onlyMore: true }));

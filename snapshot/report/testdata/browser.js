@@ -6,6 +6,7 @@ frame.height = 3000;
 frame.srcdoc = PAGE;
 const wrong = [];
 const check = (ok, what) => { if (!ok) wrong.push(what); };
+const polygons = new Set(); // the timelines of these that are drawn
 let compared = 0; // layouts with the state of the slider
 const look = (when) => {
   const page = frame.contentDocument, root = page.documentElement;
@@ -27,13 +28,17 @@ const use = () => {
   check(page.querySelectorAll("#report section").length >= 5, "sections are missing");
   for (const id of ["timeline", "map"]) check(page.getElementById(id).querySelector("canvas").height > 50, id + " is not drawn");
   check(page.querySelectorAll("#holders tbody tr").length > 0, "nobody holds memory");
-  const single = page.getElementById("allocations");
-  if (!page.getElementById("allocations-section").hidden) {
-    check(single.querySelector("canvas").height > 50, "the single allocations are not drawn");
+  for (const id of ["allocations", "segments-time", "host"]) {
+    const single = page.getElementById(id);
+    if (page.getElementById(id + "-section").hidden || single.hidden) continue;
+    polygons.add(id);
+    check(single.querySelector("canvas").height > 50, id + " is not drawn");
     single.dispatchEvent(new view.KeyboardEvent("keydown", { key: "End", bubbles: true }));
-    check(/bytes\)/.test(single.getAttribute("aria-valuetext")) && !page.getElementById("allocation").hidden, "the last allocation is not told: " + single.getAttribute("aria-valuetext"));
-    page.querySelector("#allocations-zoom button").click();
+    check(/bytes\)/.test(single.getAttribute("aria-valuetext")) && !page.getElementById(id + "-detail").hidden, "the last of " + id + " is not told: " + single.getAttribute("aria-valuetext"));
+    page.querySelector("#" + id + "-zoom button").click();
   }
+  if (PAGE.includes('"host":{')) check(polygons.has("host"), "pinned host memory is not drawn");
+  if (/"segmentsOverTime":{"entries":[1-9]/.test(PAGE) && !pick) check(polygons.has("segments-time"), "segments are not drawn over time");
   look("at first");
   if (page.querySelector("#export .export code")) {
     const best = page.querySelectorAll("#whatif tr.best");
@@ -51,9 +56,9 @@ const use = () => {
       const told = () => page.getElementById("layout-summary").textContent.replace(/\(.*?\)/, "") + page.getElementById("pools").textContent + page.getElementById("segments").textContent;
       button.click();
       const want = told(), at = entry.value;
-      entry.value = entry.max; entry.dispatchEvent(new view.Event("input")); flush();
-      check(told() !== want, "the slider changes nothing");
-      entry.value = at; entry.dispatchEvent(new view.Event("input")); flush();
+      entry.value = entry.max; for (const type of ["input", "change"]) { entry.dispatchEvent(new view.Event(type)); flush(); }
+      if (at !== entry.max) check(told() !== want, "the slider changes nothing");
+      entry.value = at; for (const type of ["input", "change"]) { entry.dispatchEvent(new view.Event(type)); flush(); }
       if (!/smaller|drawn together/.test(want)) { compared++; check(told() === want, button.textContent + ", and after entry " + at + ": " + want + " / " + told()); }
     }
   }

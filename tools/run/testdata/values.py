@@ -69,6 +69,38 @@ before = torch.cuda.memory_stats()["allocation.all.allocated"]
 x = torch.arange(100, device="cuda") + 1
 if torch.cuda.memory_stats()["allocation.all.allocated"] - before != 2:
     wrong.append("values have allocated memory of the device")
+
+
+def decides():
+    return bool((torch.randn(100000, device="cuda") > 0).any())
+
+
+def sparse(d):
+    places = torch.tensor([[0, 1, 1, 2, 0], [2, 0, 0, 2, 2]], device=d)
+    return torch.sparse_coo_tensor(places, torch.ones(5, device=d), (3, 3)).coalesce().indices()
+
+
+def nested(d):
+    layer = torch.nn.TransformerEncoderLayer(8, 2, 16, batch_first=True)
+    hidden = torch.arange(4, device=d)[None] >= torch.tensor([[2], [4]], device=d)
+    with torch.no_grad():
+        return list(torch.nn.TransformerEncoder(layer, 1).to(d).eval()(torch.zeros(2, 4, 8, device=d), src_key_padding_mask=hidden).shape)
+
+
+same("sparse", sparse)
+same("nested tensors", nested)
+same("the most frequent of many", lambda d: list(torch.arange(50000, device=d).view(1, -1).mode()[0].shape))
+same("least squares", lambda d: list(torch.linalg.lstsq(torch.eye(3, device=d), torch.ones(3, 1, device=d)).solution.shape))
+same("a grid", lambda d: list(torch.nn.functional.grid_sample(torch.zeros(1, 1, 4, 4, device=d), torch.zeros(1, 2, 2, 2, device=d)).shape))
+before = torch.cuda.memory_allocated()
+decides()
+if torch.cuda.memory_allocated() != before:
+    wrong.append("who reads a value that is not known keeps its tensors")
+graph, counter = torch.cuda.CUDAGraph(), torch.zeros(1, dtype=torch.long, device="cuda")
+with torch.cuda.graph(graph):
+    counter += 1
+graph.replay()
+counter.item()
 unknown = torch.randn(5000, device="cuda") > 0
 unknown.nonzero()
 dist.destroy_process_group()

@@ -18,6 +18,9 @@ func benchmark(o options) error {
 	if o.count != "" {
 		return printCounts(binary.Options{Libraries: o.torch, Work: o.count})
 	}
+	if releases := splitReleases(o.torch); len(releases) > 1 {
+		return byRelease(os.Stdout, o, releases)
+	}
 	work, err := os.MkdirTemp("", "gaugeblock-bench-")
 	if err != nil {
 		return err
@@ -51,10 +54,15 @@ func compare(to io.Writer, o options, work string) error {
 	if err != nil {
 		return err
 	}
-	load(to, "before")
+	if !o.times {
+		load(to, "before")
+	}
 	results, err := measureAll([2]side{theirs, reference}, o)
 	if err != nil {
 		return err
+	}
+	if o.times {
+		return json.NewEncoder(to).Encode(timesOf(results))
 	}
 	load(to, "after")
 	fmt.Fprintf(to, "\n%s\n", timesTable(results))

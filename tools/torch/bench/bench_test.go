@@ -64,6 +64,11 @@ func TestTables(t *testing.T) {
 		t.Errorf("the table has %d lines, not 9:\n%s", lines, timesTable(results))
 	}
 
+	two := releasesTable([]string{"2.11.0", "2.15.0"}, [][]times{timesOf(results), timesOf(results)})
+	if lines := strings.Count(two, "\n"); lines != 9 || !strings.Contains(two, "| 2.11.0 | 2.15.0 |") {
+		t.Errorf("the table of releases has %d lines, not 9:\n%s", lines, two)
+	}
+
 	// A pair asks the runtime once, for the current device, and takes two locks of its device
 	// and two of the pointer table.
 	counts, err := countElsewhere(found)

@@ -12,6 +12,7 @@
 //	measure.go         the runs: alternating, and both must have done the same
 //	parts.go           the calls of an operation, and what they cost alone
 //	table.go           the results as text
+//	releases.go        several releases, each in a process of its own
 //
 // Run it with `make bench-torch`. docs/benchmarks.md has results.
 package main
@@ -31,6 +32,7 @@ type options struct {
 	steps int
 	only  *regexp.Regexp
 	count string
+	times bool
 	heap  bool
 
 	runtime string // CUDA's own runtime library: both work on the real GPU
@@ -52,11 +54,12 @@ func main() {
 
 func parse(args []string) (o options, err error) {
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
-	flags.StringVar(&o.torch, "torch", "newest", "a release that \"gaugeblock torch get\" has fetched, or where PyTorch is: the directory of the package, or of its libraries")
+	flags.StringVar(&o.torch, "torch", "newest", "a release that \"gaugeblock torch get\" has fetched, or where PyTorch is: the directory of the package, or of its libraries; several, with commas between them, for a table of the times of each")
 	flags.IntVar(&o.runs, "runs", 9, "runs of each side for each workload")
 	flags.IntVar(&o.steps, "steps", 200_000, "operations of a run; a quarter of it for each thread if there are several")
 	only := flags.String("only", "", "workloads whose names this regular expression finds")
 	flags.StringVar(&o.count, "count", "", "count calls instead, with what was built in this directory; bench starts itself so")
+	flags.BoolVar(&o.times, "times", false, "print the medians as JSON; bench starts itself so")
 	flags.BoolVar(&o.heap, "heap", false, "also measure the heaps for a million live blocks")
 	flags.StringVar(&o.runtime, "runtime", "", "CUDA's libcudart.so.13: both sides on the real GPU, with its driver (choose workloads that fit its memory)")
 	if err := flags.Parse(args); err != nil {

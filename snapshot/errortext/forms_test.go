@@ -1,0 +1,129 @@
+package errortext
+
+import (
+	"strings"
+	"testing"
+)
+
+// The sentences below are PyTorch's; the numbers are made up.
+
+const (
+	whole = "CUDA out of memory. Tried to allocate 3.00 GiB. GPU 1 has a total capacity of 23.64 GiB of which 1.00 GiB is free. Including non-PyTorch memory, this process has 22.50 GiB memory in use. Of the allocated memory 21.50 GiB is allocated by PyTorch, and 512.00 MiB is reserved by PyTorch but unallocated."
+	async = "Allocation on device 2 would exceed allowed memory. (out of memory)\nCurrently allocated     : 30.00 GiB\nRequested               : 1.50 GiB\nDevice limit            : 39.49 GiB\nFree (according to CUDA): 100.00 MiB\nPyTorch limit (set by user-supplied memory fraction)\n                        : 17179869184.00 GiB\n"
+)
+
+// TestForms: a message is the same one in whatever a log, a terminal or a notebook makes of it.
+func TestForms(t *testing.T) {
+	wrapped := ""
+	for i, c := range whole {
+		if wrapped += string(c); i%40 == 39 {
+			wrapped += "\n"
+		}
+	}
+	for _, test := range []struct{ what, text string }{
+		{"plain", whole},
+		{"a rank's prefix", "[rank1]: torch.OutOfMemoryError: " + whole},
+		{"wrapped in the middle of words", wrapped},
+		{"wrapped, a prefix before each line", strings.ReplaceAll(whole, " is ", " is\n[rank1]: ")},
+		{"behind a progress bar", " 41%|####   | 41/100 [00:10<00:14]\r" + whole + "\r"},
+		{"coloured", "\x1b[0;31mOutOfMemoryError\x1b[0m: CUDA out of memory. Tried to allocate \x1b[1m3.00 GiB\x1b[0m" + whole[strings.Index(whole, ". GPU"):]},
+		{"in JSON, coloured, escaped twice", `{"log":"\\u001b[0;31mOutOfMemoryError\\u001b[0m: ` + strings.ReplaceAll(whole, ". ", `.\\n`) + `\\n"}`},
+		{"in a box", strings.ReplaceAll(whole, " of ", " of │\n│ ")},
+		{"with spaces that do not break", strings.ReplaceAll(whole, " ", "\u00a0")},
+	} {
+		m := Find("some lines\n" + test.text + "\nand more\n")
+		if m == nil {
+			t.Errorf("%s: nothing is found", test.what)
+			continue
+		}
+		if want := Find(whole); m.key() != want.key() || m.Cause() != Shortage || !m.Sure() || m.Device != 1 {
+			t.Errorf("%s: %s, and not %s; cause %s", test.what, m.key(), want.key(), m.Cause())
+		}
+	}
+	prefixed := "ERROR 06-05 06:18:13 [core.py:47] " + strings.ReplaceAll(strings.TrimSpace(async), "\n", "\nERROR 06-05 06:18:13 [core.py:47] ")
+	if m, want := Find(prefixed), Find(async); m == nil || m.key() != want.key() || m.Allowed != nil || m.Cause() != Unknown {
+		t.Errorf("cudaMallocAsync with prefixes: %+v", m)
+	}
+}
+
+// TestConclusions: what follows, and what must not be said.
+func TestConclusions(t *testing.T) {
+	with := func(old, new string) string { return strings.Replace(whole, old, new, 1) }
+	pieces := strings.NewReplacer("21.50 GiB", "19.50 GiB", "512.00 MiB", "2.50 GiB").Replace(whole)
+	for _, test := range []struct {
+		what, text string
+		cause      Cause
+		sure       bool
+		says, not  string
+	}{
+		{"short", whole, Shortage, true, "1.50 GiB (to within", ""},
+		{"the text ends early", whole[:strings.Index(whole, " Including")], Unknown, false, "does not tell for sure", "shortage"},
+		{"asked for more than the device has", with("3.00 GiB. GPU", "30.00 GiB. GPU")[:120], Shortage, true, "", ""},
+		{"no process is told", with("22.50 GiB memory", "17179869184.00 GiB memory"), Shortage, false, "it may lend memory of the host", "17179869184"},
+		{"no byte free", with("1.00 GiB is free", "0 bytes is free"), Shortage, false, "it may lend memory of the host", "that much is sure"},
+		{"on Windows", "File \"C:\\Users\\me\\train.py\", line 3\n" + whole, Shortage, false, "it may lend memory of the host", "that much is sure"},
+		{"more in use than there is", with("21.50 GiB", "31.50 GiB"), Unknown, false, "contradict", "shortage"},
+		{"more free than there is", with("1.00 GiB is free", "60.00 GiB is free"), Unknown, false, "contradict", "shortage"},
+		{"a segment of 20 MiB", strings.NewReplacer("3.00 GiB", "20.00 MiB", "1.00 GiB is", "8.00 MiB is", "512.00 MiB", "7.00 MiB").Replace(whole), Shortage, false, "the request itself may be smaller", "that much is sure"},
+		{"a segment of 2 MiB", strings.NewReplacer("3.00 GiB", "2.00 MiB", "1.00 GiB is", "0.50 MiB is", "512.00 MiB", "1.00 MiB").Replace(whole), Shortage, false, "at most 1 MiB", "that much is sure"},
+		{"in pieces", pieces, Fragmentation, false, "Likely to help: PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True", ""},
+		{"in pieces, no byte free", strings.Replace(pieces, "1.00 GiB is free", "0 bytes is free", 1), Shortage, false, "it may lend memory of the host", "export"},
+		{"in pieces, a fraction, and the device has enough", "CUDA out of memory. Tried to allocate 2.00 MiB. GPU 0 has a total capacity of 79.19 GiB of which 60.00 GiB is free. 1.05 GiB allowed; Of the allocated memory 1017.00 MiB is allocated by PyTorch, and 55.00 MiB is reserved by PyTorch but unallocated.", Fraction, false, "likely the memory fraction", "Likely to help"},
+		{"in pieces, on Windows", "C:\\Users\\me\\a.py\n" + pieces, Fragmentation, false, "not advised: the program runs on Windows", "Likely to help"},
+		{"in pieces, with DeepEP", "site-packages/deep_ep/buffer.py\n" + pieces, Fragmentation, false, "not advised: the text has DeepEP", "Likely to help"},
+		{"in pieces, expandable already", pieces + " expandable_segments is enabled. If instead the process", Fragmentation, false, "is on already", "Likely to help"},
+		{"in pieces, 2.0", "CUDA out of memory. Tried to allocate 3.00 GiB (GPU 0; 23.64 GiB total capacity; 18.00 GiB already allocated; 1.00 GiB free; 21.00 GiB reserved in total by PyTorch) If", Fragmentation, false, "PyTorch 2.1 or later", "PYTORCH_CUDA_ALLOC_CONF=expandable"},
+		{"in pieces, an NPU", "NPU out of memory. Tried to allocate 3.00 GiB (NPU 5; 60.96 GiB total capacity; 50.00 GiB already allocated; 50.00 GiB current active; 1.00 GiB free; 58.00 GiB reserved in total by PyTorch)", Fragmentation, false, "a message of NPU", "expandable_segments:True"},
+		{"refused with memory free", strings.NewReplacer("1.00 GiB is", "4.00 GiB is", "21.50", "11.50").Replace(whole), Refused, false, "Perhaps other processes or threads freed memory", "No setting"},
+		{"an allocator of a pool", whole + " The custom allocator backing this MemPool returned nullptr. Check preceding", PoolAllocator, false, "allocator that a MemPool has", "shortage"},
+		{"a fraction", with("Of the", "21.00 GiB allowed; Of the"), Shortage, true, "a memory fraction allows 21.00 GiB", ""},
+		{"a fraction, and the device has enough", strings.NewReplacer("1.00 GiB is", "9.00 GiB is", "22.50", "14.00", "21.50", "13.00", "Of the", "14.00 GiB allowed; Of the").Replace(whole), Fraction, true, "The device has enough free", "shortage"},
+		{"cudaMallocAsync", async, Unknown, false, "9.39 GiB (to within", "shortage"},
+		{"cudaMallocAsync, more than there can be", strings.Replace(async, "1.50 GiB", "15.00 GiB", 1), Shortage, true, "", ""},
+		{"cudaMallocAsync, a fraction", strings.Replace(async, "17179869184.00", "31.00", 1), Fraction, true, "allows 31.00 GiB", ""},
+		{"MPS", "MPS backend out of memory (MPS allocated: 6.00 GiB, other allocations: 1.00 GiB, max allowed: 6.80 GiB). Tried to allocate 459.00 MiB on private pool.", Fraction, true, "PYTORCH_MPS_HIGH_WATERMARK_RATIO allows 6.80 GiB", "gaugeblock"},
+		{"CUDA's own error", "RuntimeError: CUDA error: out of memory\nCUDA kernel errors might be asynchronously reported", Outside, false, "not one of PyTorch's allocator", "fragmentation"},
+		{"a size that overflowed", "CUDA out of memory. Tried to allocate more than 1EB memory.", TooLarge, true, "overflowed", ""},
+		{"no addresses", "[ExpandableSegmentVA] Failed to reserve 90 GiB (84 GiB) of virtual address space for an expandable CUDA segment on device 3 (cuda:3). This process", NoAddresses, true, "not what is short", "shortage"},
+	} {
+		m := Find(test.text)
+		if m == nil {
+			t.Errorf("%s: nothing is found", test.what)
+			continue
+		}
+		lines := m.Brief()
+		text := m.Explain() + " | " + lines.Happened + " | " + lines.Cause + " | " + lines.Try
+		if m.Cause() != test.cause || m.Sure() != test.sure || !strings.Contains(text, test.says) || test.not != "" && strings.Contains(text, test.not) {
+			t.Errorf("%s: %s, sure %v, %q or not %q: %s", test.what, m.Cause(), m.Sure(), test.says, test.not, text)
+		}
+	}
+}
+
+// TestPrivatePools: what is free in private pools is in what the text calls allocated. The sizes
+// are those of PyTorch 2.11, which had 242 MiB reserved.
+func TestPrivatePools(t *testing.T) {
+	m := Find("CUDA out of memory. Tried to allocate 23.45 GiB. GPU 0 has a total capacity of 23.64 GiB of which 22.92 GiB is free. Of the allocated memory 240.00 MiB is allocated by PyTorch, with 60.00 MiB allocated in private pools (e.g., CUDA Graphs), and 2.00 MiB is reserved by PyTorch but unallocated.")
+	if text := m.Explain(); m.Reserved().String() != "242.00 MiB" || !strings.Contains(text, "The allocator has 242.00 MiB: 180.00 MiB allocated, 2.00 MiB cached.") {
+		t.Error(text)
+	}
+}
+
+// TestProcesses: in a container PyTorch names its own process as another one.
+func TestProcesses(t *testing.T) {
+	m := Find(strings.Replace(whole, "Including non-PyTorch memory, this process has", "Process 7 has 0.40 GiB memory in use. Process 4711 has", 1))
+	if text := m.Explain(); strings.Contains(text, "process 7, with 0.40 GiB. It may be this one") || !strings.Contains(text, "process 4711, with 22.50 GiB. It may be this one, as in a container; then 0.50 GiB") {
+		t.Error(text)
+	}
+}
+
+// TestSeveral: each error once, the allocator's first, with the table of the same device.
+func TestSeveral(t *testing.T) {
+	table := "|                  PyTorch CUDA memory summary, device ID 1                 |\n|            CUDA OOMs: 1            |        cudaMalloc retries: 2         |\n| Allocated memory      |   22000 MiB |\n| Active memory         |   22000 MiB |\n| GPU reserved memory   |   22528 MiB |\n| Non-releasable memory |     128 MiB |\n"
+	list := FindAll("RuntimeError: CUDA error: out of memory\n" + whole + "\n" + whole + "\n" + strings.Replace(whole, "GPU 1", "GPU 0", 1) + table)
+	if len(list) != 3 || list[0].Device != 1 || list[0].Times != 2 || list[1].Device != 0 || list[2].Kind != Runtime {
+		t.Fatalf("%+v", list)
+	}
+	if text := list[0].Explain(); !strings.Contains(text, "Behind it: A table") || !strings.Contains(text, "empty_cache would return 0.39 GiB") {
+		t.Error(text)
+	}
+}

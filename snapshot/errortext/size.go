@@ -1,0 +1,91 @@
+package errortext
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"gaugeblock/spec"
+)
+
+// Size is a size in bytes as a text has it: rounded, so from Low to High.
+type Size struct {
+	Low  uint64 `json:"low"`
+	High uint64 `json:"high"`
+	text string // "" if it was computed
+}
+
+// parseSize reads a number and a unit; nil if it is none. The text has it rounded to its
+// last digit, or in a summary cut off.
+func parseSize(number, unit string) *Size {
+	n, err := strconv.ParseFloat(number, 64)
+	if err != nil || n < 0 {
+		return nil
+	}
+	scale := map[byte]float64{'K': float64(spec.KiB), 'M': float64(spec.MiB), 'G': float64(spec.GiB), 'T': 1 << 40, 'P': 1 << 50, 'E': 1 << 60}[(unit + " ")[0]]
+	if scale == 0 {
+		return &Size{uint64(n), uint64(n), spec.FormatSize(uint64(n))}
+	}
+	digit, below := 1.0, 0.0 // a whole number is cut off
+	if _, decimals, has := strings.Cut(number, "."); has {
+		digit = math.Pow(10, -float64(len(decimals)))
+		below = digit / 2
+		digit = below
+	}
+	most := min((n+digit)*scale, 1<<62)
+	return &Size{uint64(max(0, n-below) * min(scale, 1<<62/max(n, 1))), uint64(most), number + " " + unit}
+}
+
+// String is a size as the text has it, or the middle of its range with its precision.
+func (s *Size) String() string {
+	if s.text != "" {
+		return s.text
+	}
+	if s.Low == 0 && s.High < 10*spec.MiB && s.High > 0 {
+		return "at most " + spec.FormatSize(s.High)
+	}
+	if s.High-s.Low < spec.MiB {
+		return spec.FormatSize(s.Low + (s.High-s.Low)/2)
+	}
+	return fmt.Sprintf("%.2f GiB (to within %s)", float64(s.Low/2+s.High/2)/float64(spec.GiB), spec.FormatSize((s.High-s.Low+1)/2))
+}
+
+func sum(list ...*Size) *Size {
+	var s *Size
+	for _, n := range list {
+		if n == nil {
+			continue
+		}
+		if s == nil {
+			s = &Size{}
+		}
+		s.Low, s.High = s.Low+n.Low, s.High+n.High
+	}
+	return s
+}
+
+// difference is a size less another, at least 0; nil if one is not known.
+func difference(a, b *Size) *Size {
+	if a == nil || b == nil {
+		return nil
+	}
+	return &Size{Low: a.Low - min(a.Low, b.High), High: a.High - min(a.High, b.Low)}
+}
+
+// above reports whether a size is larger than another for sure.
+func above(a, b *Size) bool { return a != nil && b != nil && a.Low > b.High }
+
+func high(s *Size) uint64 {
+	if s == nil {
+		return 0
+	}
+	return s.High
+}
+
+func low(s *Size) uint64 {
+	if s == nil {
+		return 0
+	}
+	return s.Low
+}

@@ -1,0 +1,83 @@
+package main
+
+import (
+	"archive/zip"
+	"bytes"
+	"debug/elf"
+	"debug/macho"
+	"debug/pe"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// contents are the files of a wheel by name.
+func contents(t *testing.T, path string) map[string][]byte {
+	t.Helper()
+	z, err := zip.OpenReader(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer z.Close()
+	files := map[string][]byte{}
+	for _, f := range z.File {
+		r, err := f.Open()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if files[f.Name], err = io.ReadAll(r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return files
+}
+
+// kind is the system and the processor that a program is for, in the words of tags.
+func kind(program []byte) string {
+	r := bytes.NewReader(program)
+	if f, err := elf.NewFile(r); err == nil {
+		return map[elf.Machine]string{elf.EM_AARCH64: "manylinux aarch64", elf.EM_X86_64: "manylinux x86_64"}[f.Machine]
+	}
+	if f, err := macho.NewFile(r); err == nil {
+		return map[macho.Cpu]string{macho.CpuArm64: "macosx arm64", macho.CpuAmd64: "macosx x86_64"}[f.Cpu]
+	}
+	if f, err := pe.NewFile(r); err == nil {
+		return map[uint16]string{pe.IMAGE_FILE_MACHINE_ARM64: "win arm64", pe.IMAGE_FILE_MACHINE_AMD64: "win amd64"}[f.Machine]
+	}
+	return "no program"
+}
+
+// The wheels for other platforms have a program of theirs, the Python package, and no library of the
+// fake GPU.
+func TestPlatforms(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds the command for five platforms")
+	}
+	folder := t.TempDir()
+	t.Chdir(filepath.Join("..", ".."))
+	for _, p := range platforms {
+		if p.fake {
+			continue // TestWheel
+		}
+		t.Run(p.tag, func(t *testing.T) {
+			if err := p.wheel(folder, "1.2.3"); err != nil {
+				t.Fatal(err)
+			}
+			files := contents(t, filepath.Join(folder, fmt.Sprintf("gaugeblock-1.2.3-py3-none-%s.whl", p.tag)))
+			system, processor, _ := strings.Cut(kind(files["gaugeblock/bin/gaugeblock"+p.suffix()]), " ")
+			if !strings.HasPrefix(p.tag, system+"_") || !strings.HasSuffix(p.tag, "_"+processor) {
+				t.Errorf("the program is for %s, %s", system, processor)
+			}
+			if files["gaugeblock/__init__.py"] == nil || files["gaugeblock-1.2.3.dist-info/RECORD"] == nil {
+				t.Error("the package is not there")
+			}
+			for name := range files {
+				if strings.Contains(name, "fake-cuda") {
+					t.Errorf("it has %s", name)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,197 @@
+"""Trains a small transformer for six steps, parallel in one of several ways, and writes what the allocator did.
+
+    torchrun --nproc-per-node N parallel.py KIND OUT      writes OUT.rankR.json
+
+KIND is a function below. Lengths of sequences differ from step to step and are the same on all ranks."""
+import json
+import os
+import random
+import sys
+
+import torch
+import torch.distributed as dist
+from torch import nn
+from torch.nn import functional as F
+
+RANK, RANKS = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
+DEVICE = torch.device("cuda", int(os.environ["LOCAL_RANK"]))
+VOCABULARY, WIDTH, HEADS, LAYERS, BATCH, STEPS = 16000, 768, 12, 8, 4, 6
+lengths = random.Random(5)
+
+
+class Block(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.before, self.between = nn.LayerNorm(WIDTH), nn.LayerNorm(WIDTH)
+        self.query, self.key, self.value, self.out = (nn.Linear(WIDTH, WIDTH) for _ in range(4))
+        self.up, self.down = nn.Linear(WIDTH, 4 * WIDTH), nn.Linear(4 * WIDTH, WIDTH)
+
+    def forward(self, x):
+        y = self.before(x)
+        query, key, value = (m(y).unflatten(-1, (-1, WIDTH // HEADS)).transpose(1, 2) for m in (self.query, self.key, self.value))
+        y = F.scaled_dot_product_attention(query, key, value, is_causal=True)
+        x = x + self.out(y.transpose(1, 2).flatten(-2))
+        return x + self.down(F.gelu(self.up(self.between(x))))
+
+
+class Model(nn.Module):
+    """With layers alone it is a stage of a pipeline; the first has the embedding and the last the head."""
+
+    def __init__(self, layers=LAYERS, first=True, last=True):
+        super().__init__()
+        self.embedding = nn.Embedding(VOCABULARY, WIDTH) if first else None
+        self.blocks = nn.ModuleList(Block() for _ in range(layers))
+        self.head = nn.Linear(WIDTH, VOCABULARY) if last else None
+
+    def forward(self, x):
+        x = x if self.embedding is None else self.embedding(x)
+        for block in self.blocks:
+            x = block(x)
+        return x if self.head is None else self.head(x)
+
+
+def loss_of(logits, tokens):
+    return F.cross_entropy(logits.flatten(0, 1), tokens.flatten())
+
+
+def tokens(length=None):
+    length = length or lengths.choice([256, 400, 512])
+    return torch.randint(0, VOCABULARY, (BATCH, length)).to(DEVICE)
+
+
+def train(model, optimizer):
+    for _ in range(STEPS):
+        x = tokens()
+        loss_of(model(x), x).backward()
+        optimizer.step()
+        optimizer.zero_grad()
+
+
+def ddp(**options):
+    model = nn.parallel.DistributedDataParallel(Model().to(DEVICE), device_ids=[DEVICE.index], **options)
+    train(model, torch.optim.AdamW(model.parameters()))
+
+
+def ddp_view():
+    ddp(gradient_as_bucket_view=True, bucket_cap_mb=50)
+
+
+def zero():
+    from torch.distributed.optim import ZeroRedundancyOptimizer
+
+    model = nn.parallel.DistributedDataParallel(Model().to(DEVICE), device_ids=[DEVICE.index])
+    train(model, ZeroRedundancyOptimizer(model.parameters(), optimizer_class=torch.optim.AdamW, lr=1e-3))
+
+
+def fsdp1():
+    from torch.distributed.fsdp import FullyShardedDataParallel, MixedPrecision
+    from torch.distributed.fsdp.wrap import ModuleWrapPolicy
+
+    model = FullyShardedDataParallel(Model(), auto_wrap_policy=ModuleWrapPolicy([Block]), device_id=DEVICE, use_orig_params=True,
+                                     mixed_precision=MixedPrecision(param_dtype=torch.bfloat16, reduce_dtype=torch.bfloat16))
+    train(model, torch.optim.AdamW(model.parameters()))
+
+
+def fsdp2():
+    from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
+
+    model, policy = Model(), MixedPrecisionPolicy(torch.bfloat16)
+    for block in model.blocks:
+        fully_shard(block, mp_policy=policy)
+    fully_shard(model, mp_policy=policy)
+    train(model, torch.optim.AdamW(model.parameters()))
+
+
+def tensor():
+    """The linear layers of each block, by columns and then by rows."""
+    from torch.distributed.device_mesh import init_device_mesh
+    from torch.distributed.tensor.parallel import ColwiseParallel, RowwiseParallel, parallelize_module
+
+    model, mesh = Model().to(DEVICE), init_device_mesh("cuda", (RANKS,))
+    columns, rows = ColwiseParallel(), RowwiseParallel()
+    for block in model.blocks:
+        parallelize_module(block, mesh, {"query": columns, "key": columns, "value": columns, "out": rows, "up": columns, "down": rows})
+    train(model, torch.optim.AdamW(model.parameters(), foreach=False))  # some parameters are whole on each rank
+
+
+def pipeline():
+    from torch.distributed.pipelining import PipelineStage, Schedule1F1B
+
+    last = RANK == RANKS - 1
+    model = Model(max(LAYERS // RANKS, 1), first=RANK == 0, last=last).to(DEVICE)
+    stage = PipelineStage(model, RANK, RANKS, DEVICE)
+    schedule = Schedule1F1B(stage, n_microbatches=BATCH, loss_fn=loss_of)
+    optimizer = torch.optim.AdamW(model.parameters())
+    for _ in range(STEPS):
+        x = tokens(512)
+        schedule.step(*([x] if RANK == 0 else []), **({"target": x} if last else {}))
+        optimizer.step()
+        optimizer.zero_grad()
+
+
+def context():
+    """Ring attention: each rank has a part of each sequence."""
+    from torch.distributed.device_mesh import init_device_mesh
+    from torch.distributed.tensor.experimental import context_parallel
+
+    model, mesh = Model().to(DEVICE), init_device_mesh("cuda", (RANKS,))
+    optimizer = torch.optim.AdamW(model.parameters())
+    for _ in range(STEPS):
+        x = tokens(512)
+        y = x.clone()
+        with torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.FLASH_ATTENTION), \
+                torch.autocast("cuda", torch.bfloat16), context_parallel(mesh, buffers=[x, y], buffer_seq_dims=[1, 1]):
+            loss_of(model(x), y).backward()
+        optimizer.step()
+        optimizer.zero_grad()
+
+
+def objects():
+    """What ranks tell each other arrives."""
+    everyone = [None] * RANKS
+    dist.all_gather_object(everyone, {"rank": RANK})
+    told = [f"from {RANK}"]
+    dist.broadcast_object_list(told, src=RANKS - 1)
+    total = torch.tensor([RANK + 1, 1], device=DEVICE)
+    dist.all_reduce(total)
+    right = torch.tensor([RANK], device=DEVICE)
+    left = torch.empty_like(right)
+    for work in dist.batch_isend_irecv([dist.P2POp(dist.isend, right, (RANK + 1) % RANKS), dist.P2POp(dist.irecv, left, (RANK - 1) % RANKS)]):
+        work.wait()
+    half = dist.new_group([0, 1])
+    if RANK < 2:
+        dist.all_reduce(right, group=half)
+    got = [everyone, told, total.tolist(), left.tolist(), right.tolist()]
+    want = [[{"rank": r} for r in range(RANKS)], [f"from {RANKS - 1}"], [RANKS * (RANKS + 1) // 2, RANKS], [(RANK - 1) % RANKS], [1 if RANK < 2 else RANK]]
+    assert got == want, (got, want)
+
+
+def result(kind):
+    stats = torch.cuda.memory_stats(DEVICE)
+    free, total = torch.cuda.mem_get_info(DEVICE)
+    return {
+        "kind": kind, "settings": os.environ.get("PYTORCH_ALLOC_CONF", ""), "rank": RANK, "ranks": RANKS, "torch": torch.__version__,
+        "peak_allocated": stats["allocated_bytes.all.peak"], "peak_reserved": stats["reserved_bytes.all.peak"],
+        "allocations": stats["allocation.all.allocated"], "driver_allocations": stats["num_device_alloc"],
+        "outside": total - free - stats["reserved_bytes.all.current"],
+    }
+
+
+def main():
+    kind, out = sys.argv[1:]
+    torch.manual_seed(5)
+    torch.cuda.set_device(DEVICE)
+    if os.environ.get("SNAPSHOT"):
+        torch.cuda.memory._record_memory_history(max_entries=2_000_000, stacks="python", context="alloc")
+    dist.init_process_group("nccl", device_id=DEVICE)
+    globals()[kind]()
+    torch.cuda.synchronize()
+    with open(f"{out}.rank{RANK}.json", "w", encoding="utf-8") as f:
+        json.dump(result(kind), f)
+    if os.environ.get("SNAPSHOT"):
+        torch.cuda.memory._dump_snapshot(f"{out}.rank{RANK}.pickle")
+    dist.barrier()
+    dist.destroy_process_group()
+
+
+main()
