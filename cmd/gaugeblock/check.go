@@ -25,9 +25,9 @@ type checkCommand struct {
 	NeedlessCalls   bool     `name:"needless-driver-calls" help:"Also print where the driver was asked for memory while a freed allocation would do."`
 	Races           bool     `help:"Also print work on one allocation that is not in order."`
 
-	JSON      bool     `name:"json" help:"Print a JSON object for each log, and one for all of them."`
-	Jobs      int      `short:"j" placeholder:"N" help:"Check N logs at a time (default: as many as there are processors)."`
-	MaxMemory byteSize `placeholder:"BYTES" help:"Stop at a log that needs more memory than this (default: 2GiB)."`
+	JSON      bool       `name:"json" help:"Print a JSON object for each log, and one for all of them."`
+	Jobs      int        `short:"j" aliases:"workers" placeholder:"N" help:"Check N logs at a time (default: as many as there are processors)."`
+	MaxMemory memorySize `default:"2GiB" placeholder:"SIZE" help:"Stop at a log that needs more memory than this (default: 2GiB)."`
 }
 
 // Help is what "gaugeblock check --help" prints beside the flags.
@@ -46,10 +46,7 @@ names no log or a log cannot be read to its end.`
 
 // Validate is called by kong.
 func (c *checkCommand) Validate() error {
-	if c.Jobs < 0 {
-		return fmt.Errorf("--jobs=%d is negative", c.Jobs)
-	}
-	return nil
+	return checkJobs(c.Jobs, 0)
 }
 
 // checked is the result of one log.
@@ -67,7 +64,7 @@ func (c *checkCommand) Run(env *environment) error {
 	if c.Jobs == 0 {
 		c.Jobs = runtime.GOMAXPROCS(0)
 	}
-	memlimit.Collect(uint64(c.MaxMemory))
+	memlimit.Collect(c.MaxMemory.most())
 	progress := newProgress(env.stderr, len(files), c.JSON)
 	progress.counting = "%d of %d logs"
 	stdout := &checkedWriter{to: progress.above(env.stdout)}

@@ -23,7 +23,7 @@ type comparingCommand struct {
 	Device        int           `name:"device" default:"-1" placeholder:"N" help:"Use the history of this device (default: the one that ran out of memory, or else the one with the longest history)."`
 	PyTorch       release       `name:"pytorch" placeholder:"RELEASE" help:"Read the record as one of this release (default: what it tells)."`
 	Patience      time.Duration `name:"patience" default:"10s" placeholder:"T" help:"A call of an allocator that takes longer hangs (default: 10s)."`
-	MaxMemory     byteLimit     `name:"max-memory" default:"2GiB" placeholder:"BYTES" help:"Stop if the file takes more memory than this (default: 2GiB)."`
+	MaxMemory     memorySize    `name:"max-memory" default:"2GiB" placeholder:"SIZE" help:"Stop if the file takes more memory than this (default: 2GiB)."`
 }
 
 // Help is what "gaugeblock compare --help" says beside the flags.
@@ -108,7 +108,7 @@ func (c *comparingCommand) print(env *environment, comparison *compare.Compariso
 	if c.JSON {
 		writeJSON(out, comparison)
 	} else {
-		io.WriteString(out, comparison.String())
+		io.WriteString(out, comparison.Text(terminalWidth(env.stdout)))
 	}
 	return out.err
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/alecthomas/kong"
@@ -54,7 +55,7 @@ func completeBash(w io.Writer, commands []*kong.Node, zsh bool) error {
 		fmt.Fprintf(&cases, "    %s) flags=%q ;;\n", c.Name, strings.Join(longFlags(c), " "))
 	}
 	var values strings.Builder
-	for _, v := range flagValues() {
+	for _, v := range flagValues(commands) {
 		fmt.Fprintf(&values, "    --%s) COMPREPLY=($(compgen -W %q -- \"$word\")); return ;;\n", v.flag, strings.Join(v.values, " "))
 	}
 	begin := ""
@@ -91,7 +92,7 @@ func completeFish(w io.Writer, commands []*kong.Node) error {
 		fmt.Fprintf(&b, "complete -c gaugeblock -n __fish_use_subcommand -f -a %s -d '%s'\n", c.Name, quoted.Replace(c.Help))
 		for _, flag := range flagsOf(c) {
 			words := ""
-			for _, v := range flagValues() {
+			for _, v := range flagValues(commands) {
 				if v.flag == flag.Name {
 					words = fmt.Sprintf(" -x -a '%s'", strings.Join(v.values, " "))
 				}
@@ -105,18 +106,29 @@ func completeFish(w io.Writer, commands []*kong.Node) error {
 	return err
 }
 
-// flagValues are the values of flags that have few.
-func flagValues() []flagValue {
+// flagValues are the values of flags that have few: those that are listed here, and those of which a
+// command says it.
+func flagValues(commands []*kong.Node) []flagValue {
 	var releases []string
 	for _, r := range upstream.Releases() {
 		releases = append(releases, r.Name)
 	}
-	return []flagValue{
+	values := []flagValue{
 		{"area", areaNames()},
 		{"pytorch", releases},
 		{"gpu", gpus.Words()},
 		{"level", []string{"safe", "caching", "exact"}},
 	}
+	for _, c := range commands {
+		for _, flag := range flagsOf(c) {
+			known := slices.ContainsFunc(values, func(v flagValue) bool { return v.flag == flag.Name })
+			if flag.Enum != "" && !known {
+				words := strings.FieldsFunc(flag.Enum, func(r rune) bool { return r == ',' || r == ' ' })
+				values = append(values, flagValue{flag.Name, words})
+			}
+		}
+	}
+	return values
 }
 
 type flagValue struct {

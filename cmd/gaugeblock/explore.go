@@ -28,7 +28,7 @@ type exploreCommand struct {
 	JSON     bool     `name:"json" help:"Print a JSON object for each configuration."`
 
 	Dir        string        `name:"dir" placeholder:"DIR" help:"Keep the states in files below this directory, with checkpoints, and only fingerprints in memory. An exploration that has ended early goes on from there."`
-	MaxMemory  byteSize      `name:"max-memory" placeholder:"SIZE" help:"End when this much memory is not enough, such as 4GiB (default: no limit)."`
+	MaxMemory  memorySize    `name:"max-memory" placeholder:"SIZE" help:"End when this much memory is not enough, such as 4GiB (default: no limit)."`
 	Checkpoint time.Duration `name:"checkpoint" default:"1m" placeholder:"TIME" help:"The time between two checkpoints (default: 1m)."`
 }
 

@@ -47,6 +47,9 @@ func TestCompletion(t *testing.T) {
 		{"gaugeblock --v", []string{"--version"}},
 		{"gaugeblock whatif --s", []string{"--settings", "--search"}},
 		{"gaugeblock report --no", []string{"--no-whatif"}},
+		{"gaugeblock report --format c", []string{"csv"}},
+		{"gaugeblock examine --level s", []string{"safe"}},
+		{"gaugeblock soak --area po", []string{"pools"}},
 		{"gaugeblock completion f", []string{"fish"}},
 		{"gaugeblock replay fi", nil}, // files, which bash completes itself
 	} {

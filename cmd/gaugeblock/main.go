@@ -90,7 +90,9 @@ func main() {
 
 // run runs the command line and returns the exit status.
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	env := &environment{stdin: stdin, stdout: &quote.Writer{To: stdout}, stderr: &quote.Writer{To: stderr}, page: stdout}
+	out, problems := folded(stdout), folded(stderr)
+	env := &environment{stdin: stdin, stdout: &quote.Writer{To: out}, stderr: &quote.Writer{To: problems}, page: stdout}
+	defer flush(out, problems)
 	helped := false
 	env.parser = newParser(env, func(int) { helped = true })
 	switch {
@@ -121,6 +123,15 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	return env.status
 }
 
+// flush writes lines that have no end.
+func flush(list ...io.Writer) {
+	for _, w := range list {
+		if folds, isFolded := w.(*foldWriter); isFolded {
+			folds.flush()
+		}
+	}
+}
+
 // longestMessage is how many bytes of the message of an error are shown. A file can have a name
 // of any length.
 const longestMessage = 4096
@@ -148,9 +159,9 @@ func newParser(env *environment, exit func(int)) *kong.Kong {
 	return kong.Must(&commandLine{},
 		kong.Name("gaugeblock"),
 		kong.Description("A reference for PyTorch's CUDA caching allocator, and the means to check others against it."),
-		kong.Writers(env.stdout, env.stderr),
+		kong.Writers(unquoted(env.stdout), env.stderr), // the library asks the terminal for its width
 		kong.Exit(exit),
-		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}),
 		kong.Vars{"version": version(), "gpus": strings.Join(gpus.Words(), ", ")},
 	)
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"io"
 	"os"
+	"sync"
 	"time"
 
 	"github.com/vbauerster/mpb/v8"
@@ -23,6 +24,7 @@ type progress struct {
 	started   time.Time
 	total     int
 	done      int
+	mu        sync.Mutex    // of what follows: workers may count while results are written
 	container *mpb.Progress // nil while there is no bar
 	bar       *mpb.Bar
 }
@@ -37,15 +39,21 @@ func newProgress(stderr io.Writer, total int, forPrograms bool) *progress {
 
 // isTerminal reports whether what is written appears on a terminal that can move its
 // cursor. One that cannot says TERM=dumb.
-func isTerminal(w io.Writer) bool {
+func isTerminal(w io.Writer) bool { return isScreen(w) && os.Getenv("TERM") != "dumb" }
+
+// isScreen reports whether what is written appears on a terminal of any kind.
+func isScreen(w io.Writer) bool {
 	file, isFile := unquoted(w).(*os.File)
-	return isFile && os.Getenv("TERM") != "dumb" && term.IsTerminal(int(file.Fd()))
+	return isFile && term.IsTerminal(int(file.Fd()))
 }
 
-// unquoted is the writer below a quote.Writer.
+// unquoted is the writer below a quote.Writer and a foldWriter.
 func unquoted(w io.Writer) io.Writer {
 	if quoted, isQuoted := w.(*quote.Writer); isQuoted {
-		return quoted.To
+		w = quoted.To
+	}
+	if folds, isFolded := w.(*foldWriter); isFolded {
+		w = folds.to
 	}
 	return w
 }
@@ -55,6 +63,8 @@ func (p *progress) advance() { p.set(p.done + 1) }
 
 // set sets the count.
 func (p *progress) set(done int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	p.done = min(done, p.total)
 	if p.container == nil && p.terminal != nil && p.done < p.total && time.Since(p.started) > progressDelay {
 		p.appear()
@@ -75,6 +85,8 @@ func (p *progress) appear() {
 
 // finish removes the bar, full or not, and flushes what was written above it.
 func (p *progress) finish() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	if p.container == nil {
 		return
 	}
@@ -88,7 +100,11 @@ func (p *progress) above(w io.Writer) io.Writer {
 	if p.terminal == nil || !isTerminal(w) {
 		return w
 	}
-	return &quote.Writer{To: &aboveBar{p, unquoted(w)}}
+	to := io.Writer(&aboveBar{p, unquoted(w)})
+	if columns := terminalWidth(w); columns >= narrowest {
+		to = &foldWriter{to: to, columns: columns}
+	}
+	return &quote.Writer{To: to}
 }
 
 type aboveBar struct {
@@ -97,6 +113,8 @@ type aboveBar struct {
 }
 
 func (a *aboveBar) Write(text []byte) (int, error) {
+	a.progress.mu.Lock()
+	defer a.progress.mu.Unlock()
 	if a.progress.container != nil {
 		return a.progress.container.Write(text)
 	}

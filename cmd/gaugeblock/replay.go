@@ -23,9 +23,9 @@ type replayCommand struct {
 	JSON    bool     `name:"json" xor:"form" help:"Print a JSON object for each trace, and one for all of them."`
 	Verbose int      `short:"v" xor:"form" type:"counter" help:"Print a line for each trace; twice (-vv): each operation as a sentence, too."`
 	PyTorch release  `name:"pytorch" placeholder:"RELEASE" help:"Follow this release of PyTorch, such as 2.13 (default: what the trace tells)."`
-	Jobs    int      `short:"j" placeholder:"N" help:"Replay N traces at a time (default: as many as there are processors)."`
+	Jobs    int      `short:"j" aliases:"workers" placeholder:"N" help:"Replay N traces at a time (default: as many as there are processors)."`
 
-	MaxMemory byteSize `placeholder:"BYTES" help:"Stop at a trace that needs more memory than this (default: 2GiB)."`
+	MaxMemory memorySize `default:"2GiB" placeholder:"SIZE" help:"Stop at a trace that needs more memory than this (default: 2GiB)."`
 }
 
 // Help is what "gaugeblock replay --help" prints beside the flags.
@@ -50,10 +50,7 @@ not supported, 2 when an argument names no trace or a trace cannot be read.`
 
 // Validate is called by kong.
 func (c *replayCommand) Validate() error {
-	if c.Jobs < 0 {
-		return fmt.Errorf("--jobs=%d is negative", c.Jobs)
-	}
-	return nil
+	return checkJobs(c.Jobs, 0)
 }
 
 // replayed is the result of one trace.
@@ -72,7 +69,7 @@ func (c *replayCommand) Run(env *environment) error {
 	if c.Jobs == 0 {
 		c.Jobs = runtime.GOMAXPROCS(0)
 	}
-	memlimit.Collect(uint64(c.MaxMemory))
+	memlimit.Collect(c.MaxMemory.most())
 	progress := newProgress(env.stderr, len(files), c.JSON)
 	report := report{
 		json: c.JSON, every: c.Verbose > 0,
@@ -93,7 +90,7 @@ func (c *replayCommand) Run(env *environment) error {
 
 func (c *replayCommand) replay(file string, stdin io.Reader) *replayed {
 	r := &replayed{}
-	options := replay.Options{New: reference.New, MaxMemory: uint64(c.MaxMemory)}
+	options := replay.Options{New: reference.New, MaxMemory: c.MaxMemory.most()}
 	rules := c.PyTorch.Name
 	if c.PyTorch.given() {
 		options.New = reference.Follows(c.PyTorch.Release)
@@ -141,7 +138,7 @@ func (c *replayCommand) tryReleases(file string, r *replayed) {
 	}
 	for _, release := range slices.Backward(upstream.Releases()) {
 		again := replayed{}
-		options := replay.Options{New: reference.Follows(release), MaxMemory: uint64(c.MaxMemory)}
+		options := replay.Options{New: reference.Follows(release), MaxMemory: c.MaxMemory.most()}
 		if c.Verbose > 1 {
 			options.Sentences = &again.story
 		}

@@ -8,6 +8,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 
 	"github.com/dustin/go-humanize/english"
@@ -25,16 +26,17 @@ import (
 
 // reportCommand is "gaugeblock report".
 type reportCommand struct {
-	Snapshots []string  `arg:"" name:"snapshot" help:"A file from torch.cuda.memory._dump_snapshot (also gzipped, or as JSON), or - for standard input. Two files are compared. A folder, or more files, are the ranks of a run."`
-	Out       string    `short:"o" name:"out" placeholder:"FILE" help:"Write the page to this file, or - for standard output (default: the name of the snapshot with .html, in the current folder). For ranks it may be a folder: a page of each is written there, and index.html."`
-	Format    string    `name:"format" enum:"html,json,csv," default:"" help:"html: a page; json: what the page shows, for programs; csv: all call sites (default: as the name behind -o says, or else html)."`
-	Category  []pattern `name:"category" sep:"none" placeholder:"NAME=REGEXP" help:"Divide the memory into your own categories: what was allocated below a frame that matches, as file:line function. May be given several times; the first that matches counts."`
-	Limit     byteLimit `name:"limit" placeholder:"SIZE" help:"Compare other settings under this limit: bytes, 4420MiB, 40GiB, or none. Without it, the limit that the recorded run reached, if it reached one."`
-	Capacity  byteLimit `name:"capacity" placeholder:"SIZE" help:"The total capacity of the device, as PyTorch's message has it: with it the memory outside of the allocator is told."`
-	WhatIf    bool      `name:"whatif" default:"true" negatable:"" help:"Compare other settings; --no-whatif leaves them out (default: compare)."`
-	Device    int       `name:"device" default:"-1" placeholder:"N" help:"Show this device only (default: all of them, first the one that ran out of memory, or else has the longest history)."`
-	PyTorch   release   `name:"pytorch" placeholder:"RELEASE" help:"Compare settings by the rules of this release of PyTorch, such as 2.13 (default: what the snapshot tells)."`
-	MaxMemory byteLimit `name:"max-memory" default:"2GiB" placeholder:"SIZE" help:"Stop if the snapshot, or comparing settings, takes more memory than this (default: 2GiB)."`
+	Snapshots []string   `arg:"" name:"snapshot" help:"A file from torch.cuda.memory._dump_snapshot (also gzipped, or as JSON), or - for standard input. Two files are compared. A folder, or more files, are the ranks of a run."`
+	Out       string     `short:"o" name:"out" placeholder:"FILE" help:"Write the page to this file, or - for standard output (default: the name of the snapshot with .html, in the current folder). For ranks it may be a folder: a page of each is written there, and index.html."`
+	Format    string     `name:"format" enum:"html,json,csv," default:"" help:"html: a page; json: what the page shows, for programs; csv: all call sites (default: as the name behind -o says, or else html)."`
+	Category  []pattern  `name:"category" sep:"none" placeholder:"NAME=REGEXP" help:"Divide the memory into your own categories: what was allocated below a frame that matches, as file:line function. May be given several times; the first that matches counts."`
+	Limit     byteLimit  `name:"limit" placeholder:"SIZE" help:"Compare other settings under this limit: bytes, 4420MiB, 40GiB, or none. Without it, the limit that the recorded run reached, if it reached one."`
+	Capacity  byteLimit  `name:"capacity" placeholder:"SIZE" help:"The total capacity of the device, as PyTorch's message has it: with it the memory outside of the allocator is told."`
+	WhatIf    bool       `name:"whatif" default:"true" negatable:"" help:"Compare other settings; --no-whatif leaves them out (default: compare)."`
+	Device    int        `name:"device" default:"-1" placeholder:"N" help:"Show this device only (default: all of them, first the one that ran out of memory, or else has the longest history)."`
+	Jobs      int        `short:"j" aliases:"workers" placeholder:"N" help:"Compare N settings at a time (default: as many as there are processors)."`
+	PyTorch   release    `name:"pytorch" placeholder:"RELEASE" help:"Compare settings by the rules of this release of PyTorch, such as 2.13 (default: what the snapshot tells)."`
+	MaxMemory memorySize `name:"max-memory" default:"2GiB" placeholder:"SIZE" help:"Stop if the snapshot, or comparing settings, takes more memory than this (default: 2GiB)."`
 }
 
 // Help is what "gaugeblock report --help" prints beside the flags.
@@ -61,6 +63,9 @@ func (p *pattern) UnmarshalText(text []byte) error {
 
 // Validate is called by kong.
 func (c *reportCommand) Validate() error {
+	if err := checkJobs(c.Jobs, 0); err != nil {
+		return err
+	}
 	if len(c.Category) > memoryreport.MaxPatterns {
 		return fmt.Errorf("--category was given %d times, at most %d are", len(c.Category), memoryreport.MaxPatterns)
 	}
@@ -90,6 +95,7 @@ func (c *reportCommand) Run(env *environment) error {
 	if err != nil {
 		return err
 	}
+	defer debug.SetMemoryLimit(debug.SetMemoryLimit(c.MaxMemory.heap()))
 	if ranks && c.intoFolder() {
 		return c.folder(env, files)
 	}
@@ -350,7 +356,7 @@ func (c *reportCommand) addComparison(env *environment, file *snapshot.File, opt
 		return err
 	}
 	workload.DeviceMemory = c.Capacity.bytes
-	options.Comparison, err = env.compare(workload, compare.Options{Limit: c.Limit.bytes, AsRecorded: !c.Limit.given, MaxMemory: c.MaxMemory.most()}, false)
+	options.Comparison, err = env.compare(workload, compare.Options{Limit: c.Limit.bytes, AsRecorded: !c.Limit.given, Jobs: c.Jobs, MaxMemory: c.MaxMemory.most()}, false)
 	if err == nil {
 		options.Notes = append(options.Notes, tell.Answer{Comparison: options.Comparison}.LimitNote(), tell.Answer{Comparison: options.Comparison}.ReleaseNote())
 	}

@@ -36,8 +36,9 @@ type runCommand struct {
 	Sites       bool      `name:"sites" help:"Tell in --json which lines of the program hold the memory at the peak, for --compare."`
 	Compare     string    `name:"compare" placeholder:"FILE" help:"Say what has grown since the run that wrote this file by --json and --sites."`
 	MaxGrowth   *float64  `name:"max-growth" placeholder:"PERCENT" help:"Exit with 1 if the peak of reserved memory is so much larger than in the file of --compare."`
-	Range       bool      `name:"range" help:"Run the program a second time, with work that completes as late as it may, and tell both peaks if they differ."`
+	Range       bool      `name:"range" help:"Run the program again, with work that completes as late as it may, and with --assume=most if counts are not known, and tell the peaks if they differ."`
 	Values      string    `name:"values" enum:"true,none" default:"true" help:"true: integers and booleans have their true values; none: they read as zeros (default: true)."`
+	Assume      string    `name:"assume" enum:"least,most" default:"least" help:"Where a size is a count of values that are not known, such as those that a mask of numbers leaves: least: nothing counts, most: everything does (default: least)."`
 	CuDNN       string    `name:"cudnn" enum:"own,none" default:"own" help:"own: workspaces of convolutions are those that NVIDIA's cuDNN in the program's wheels tells; none: they are 0 (default: own)."`
 	Verbose     bool      `short:"v" name:"verbose" help:"Name the functions of CUDA that were asked for and are not there."`
 }
@@ -108,7 +109,8 @@ func (c *runCommand) Run(env *environment) error {
 	options := runner.Options{
 		Command: command, GPU: gpu, Memory: c.Memory.bytes, GPUs: c.GPUs, Rank: c.Rank, WorldSize: c.WorldSize, Settings: c.Settings,
 		Snapshot: c.Snapshot != "", Report: c.Report != "", Sites: c.Sites || old != nil, NoValues: c.Values == "none", NoCuDNN: c.CuDNN == "none",
-		Say: say, Progress: c.progress(env),
+		Assume: c.Assume,
+		Say:    say, Progress: c.progress(env),
 	}
 	result, err := runner.Run(options, folder)
 	if err != nil {
@@ -149,21 +151,36 @@ func (c *runCommand) progress(env *environment) func(runner.Progress) {
 	}
 }
 
-// bounds runs the program again, with work that completes as late as it may.
+// bounds runs the program again, with work that completes as late as it may, and then, if it
+// allocates by counts that are not known, with as many as there can be.
 func bounds(record *runner.Record, options runner.Options, say func(string)) error {
+	options.Snapshot, options.Report, options.Sites = false, false, false
+	late := options
+	late.Late, late.Streams = true, true
+	result, err := again(late)
+	if err != nil {
+		return err
+	}
+	say(record.Bounds(result))
+	if !record.HasUnknownSizes() || options.Assume == runner.AssumeMost {
+		return nil
+	}
+	options.Assume = runner.AssumeMost
+	if result, err = again(options); err != nil {
+		return err
+	}
+	say(record.Counted(result))
+	return nil
+}
+
+// again runs a program of which only the figures are wanted.
+func again(options runner.Options) (*runner.Result, error) {
 	folder, err := os.MkdirTemp("", "gaugeblock-run-")
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer os.RemoveAll(folder)
-	options.Late, options.Streams = true, true
-	options.Snapshot, options.Report, options.Sites = false, false, false
-	late, err := runner.Run(options, folder)
-	if err != nil {
-		return err
-	}
-	say(record.Bounds(late))
-	return nil
+	return runner.Run(options, folder)
 }
 
 // older is the result to compare with, which is read before the program is run.
@@ -188,8 +205,7 @@ func (c *runCommand) sites(result *runner.Result) ([]runner.Site, error) {
 	if !c.Sites && c.Compare == "" || worst == nil || worst.Snapshot == "" {
 		return nil, nil
 	}
-	limit := c.reportMemory()
-	file, err := snapshot.OpenLimited(worst.Snapshot, limit.most())
+	file, err := snapshot.OpenLimited(worst.Snapshot, reportMemory.most())
 	if err != nil {
 		return nil, err
 	}
@@ -267,7 +283,7 @@ func (c *runCommand) write(env *environment, result *runner.Record, to outputs) 
 		return errors.New("run: there is no memory snapshot, since no process ended with an answer")
 	}
 	if c.Report != "" {
-		page := &reportCommand{Snapshots: []string{worst.Snapshot}, Out: c.Report, WhatIf: true, Device: -1, MaxMemory: c.reportMemory()}
+		page := &reportCommand{Snapshots: []string{worst.Snapshot}, Out: c.Report, WhatIf: true, Device: -1, MaxMemory: reportMemory}
 		quiet := *env
 		quiet.stdout = env.stderr
 		if err := page.Run(&quiet); err != nil {
@@ -286,7 +302,4 @@ func (c *runCommand) write(env *environment, result *runner.Record, to outputs) 
 }
 
 // reportMemory is what making the page may take.
-func (*runCommand) reportMemory() (l byteLimit) {
-	_ = l.UnmarshalText([]byte("4GiB"))
-	return l
-}
+const reportMemory = memorySize(4 * spec.GiB)

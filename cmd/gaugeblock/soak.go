@@ -1,16 +1,20 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
+	"runtime"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"gaugeblock/conformance"
+	"gaugeblock/internal/inorder"
 	"gaugeblock/spec"
 	"gaugeblock/tools/reference"
 	"gaugeblock/upstream"
@@ -25,6 +29,7 @@ type soakCommand struct {
 	Settings *string  `name:"settings" placeholder:"TEXT" help:"Begin every program with these settings (PYTORCH_ALLOC_CONF) instead of those of its area."`
 	PyTorch  release  `name:"pytorch" placeholder:"RELEASE" help:"Follow this release of PyTorch (default: newest)."`
 	Out      string   `name:"out" default:"." placeholder:"DIR" help:"Write counterexamples to this directory (default: here)."`
+	Jobs     int      `short:"j" aliases:"workers" placeholder:"N" help:"Test N areas at a time (default: as many as there are processors). The result is the same."`
 	JSON     bool     `name:"json" help:"Print nothing but the summary."`
 }
 
@@ -68,7 +73,7 @@ func (c *soakCommand) Validate() error {
 	if c.Ops < 1 {
 		return fmt.Errorf("--ops=%d: at least one operation has to be checked", c.Ops)
 	}
-	if err := checkOut(c.Out); err != nil {
+	if err := cmp.Or(checkJobs(c.Jobs, 0), checkOut(c.Out)); err != nil {
 		return err
 	}
 	return checkPrograms(c.Area, c.Settings, c.release())
@@ -141,6 +146,9 @@ type counterexample struct {
 func (c *soakCommand) Run(env *environment) error {
 	started := time.Now()
 	areas := c.areas()
+	if c.Jobs == 0 {
+		c.Jobs = runtime.GOMAXPROCS(0)
+	}
 	share := max(c.Ops/int(c.Shard.of)/len(areas), 1)
 	progress := newProgress(env.stderr, share*len(areas), c.JSON)
 	progress.counting = "%d of %d operations"
@@ -152,11 +160,18 @@ func (c *soakCommand) Run(env *environment) error {
 	stopped, end := interruptible()
 	defer end()
 	summary := soakSummary{Labels: conformance.Coverage{}}
-	for _, area := range areas {
+	var done checkedOperations
+	done.tell = progress.set
+	inorder.Each(areas, c.Jobs, func(area *conformance.Area) searched {
 		if stopped() {
-			break
+			return searched{}
 		}
-		outcome := c.search(area, share, summary.Operations, progress, stopped)
+		return searched{area, c.search(area, share, done.area(), stopped)}
+	}, func(s searched) {
+		area, outcome := s.area, s.outcome
+		if area == nil {
+			return
+		}
 		summary.Operations += outcome.Checked
 		summary.Labels.Add(outcome.Labels)
 		summary.NextSeed = max(summary.NextSeed, c.Seed+uint64(outcome.Programs)*c.Shard.of)
@@ -168,7 +183,7 @@ func (c *soakCommand) Run(env *environment) error {
 			summary.Counterexamples = append(summary.Counterexamples, found)
 			env.status = statusDiffers
 		}
-	}
+	})
 	progress.finish()
 	if summary.Stopped = stopped(); summary.Stopped && env.status == statusExact {
 		env.status = statusInterrupted
@@ -176,6 +191,31 @@ func (c *soakCommand) Run(env *environment) error {
 	summary.Seconds = time.Since(started).Seconds()
 	printJSON(out, &summary)
 	return out.err
+}
+
+// searched is the outcome of an area.
+type searched struct {
+	area    *conformance.Area // nil: it was not begun
+	outcome conformance.Outcome
+}
+
+// checkedOperations adds up what areas that are tested at the same time have checked.
+type checkedOperations struct {
+	mu   sync.Mutex
+	sum  int
+	tell func(int)
+}
+
+// area is what one of them calls with its own number.
+func (c *checkedOperations) area() func(int) {
+	before := 0
+	return func(checked int) {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.sum += checked - before
+		before = checked
+		c.tell(c.sum)
+	}
 }
 
 // release is the one that is followed.
@@ -209,13 +249,13 @@ func (c *soakCommand) areas() []*conformance.Area {
 
 // search runs a campaign. It ends after its share of operations, since some labels may
 // not be reachable under the settings.
-func (c *soakCommand) search(area *conformance.Area, share, done int, p *progress, stopped func() bool) conformance.Outcome {
+func (c *soakCommand) search(area *conformance.Area, share int, progress func(int), stopped func() bool) conformance.Outcome {
 	return conformance.Campaign{
 		Area: area, Options: c.options(),
 		Seed: c.Seed + c.Shard.index - 1, Stride: c.Shard.of,
 		Operations: share, Cap: share,
 		FaultsEvery: 10, Faults: 200,
-		Progress: func(checked int) { p.set(done + checked) },
+		Progress: progress,
 		Stopped:  stopped,
 	}.Run()
 }

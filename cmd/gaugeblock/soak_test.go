@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -38,6 +39,18 @@ func TestSoak(t *testing.T) {
 	}
 	if again.Operations != whole.Operations || again.Labels["op malloc"] != whole.Labels["op malloc"] {
 		t.Errorf("the same seed did something else: %+v and %+v", again, whole)
+	}
+}
+
+// TestSoakJobs: how many areas are tested at a time changes nothing of the output.
+func TestSoakJobs(t *testing.T) {
+	var texts []string
+	for _, jobs := range []string{"1", "3"} {
+		_, text := soak(t, "--ops", "3000", "--area", "core", "--area", "pools", "--area", "streams", "--jobs", jobs)
+		texts = append(texts, regexp.MustCompile(`"seconds":[^,]*|\([0-9.]+ s\)`).ReplaceAllString(text, ""))
+	}
+	if texts[0] != texts[1] || strings.Count(texts[0], "\n") != 4 {
+		t.Errorf("%s\nand with three workers\n%s", texts[0], texts[1])
 	}
 }
 

@@ -12,7 +12,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/dustin/go-humanize"
 	"github.com/dustin/go-humanize/english"
 	"github.com/jedib0t/go-pretty/v6/text"
 	"golang.org/x/term"
@@ -32,19 +31,19 @@ import (
 
 // whatifCommand is "gaugeblock whatif".
 type whatifCommand struct {
-	File      string    `arg:"" help:"A file from torch.cuda.memory._dump_snapshot (also gzipped, or as JSON), - for standard input, a recorded trace (*.jsonl, *.jsonl.gz), or a text with PyTorch's out-of-memory error or a memory_summary table."`
-	Settings  []string  `name:"settings" sep:"none" placeholder:"TEXT" help:"Compare these settings (PYTORCH_ALLOC_CONF) instead of the usual ones; may be given several times. Empty means the default."`
-	Limit     byteLimit `name:"limit" placeholder:"SIZE" help:"Compare under this memory fraction: 4420MiB, 39.5GiB, 4634705920B, or none. Without it and --device-memory, the limits that the recorded run reached, if it reached one."`
-	Memory    byteLimit `name:"device-memory" placeholder:"SIZE" help:"Compare on a device that has so much memory for the program."`
-	Capacity  byteLimit `name:"capacity" placeholder:"SIZE" help:"The total capacity of the device, as PyTorch's message has it: with it the memory outside of the allocator is told."`
-	Search    bool      `name:"search" help:"Find the smallest limit without out of memory, for each of the settings."`
-	All       bool      `name:"all" help:"Show all settings that were compared. Otherwise the table has at most six rows."`
-	Why       bool      `name:"why" help:"Tell the reasons: what happened, why, what to do and how sure that is, in full sentences."`
-	JSON      bool      `name:"json" help:"Print the result as one JSON object, and nothing else."`
-	Device    int       `name:"device" default:"-1" placeholder:"N" help:"Use the history of this device (default: the one that ran out of memory, or else the one with the longest history)."`
-	PyTorch   release   `name:"pytorch" placeholder:"RELEASE" help:"Follow this release of PyTorch, such as 2.13 (default: what the record tells)."`
-	Jobs      int       `short:"j" placeholder:"N" help:"Make N runs at a time (default: as many as there are processors)."`
-	MaxMemory byteLimit `name:"max-memory" default:"2GiB" placeholder:"SIZE" help:"Stop if the file, or comparing settings, takes more memory than this (default: 2GiB)."`
+	File      string     `arg:"" help:"A file from torch.cuda.memory._dump_snapshot (also gzipped, or as JSON), - for standard input, a recorded trace (*.jsonl, *.jsonl.gz), or a text with PyTorch's out-of-memory error or a memory_summary table."`
+	Settings  []string   `name:"settings" sep:"none" placeholder:"TEXT" help:"Compare these settings (PYTORCH_ALLOC_CONF) instead of the usual ones; may be given several times. Empty means the default."`
+	Limit     byteLimit  `name:"limit" placeholder:"SIZE" help:"Compare under this memory fraction: 4420MiB, 39.5GiB, 4634705920B, or none. Without it and --device-memory, the limits that the recorded run reached, if it reached one."`
+	Memory    byteLimit  `name:"device-memory" placeholder:"SIZE" help:"Compare on a device that has so much memory for the program."`
+	Capacity  byteLimit  `name:"capacity" placeholder:"SIZE" help:"The total capacity of the device, as PyTorch's message has it: with it the memory outside of the allocator is told."`
+	Search    bool       `name:"search" help:"Find the smallest limit without out of memory, for each of the settings."`
+	All       bool       `name:"all" help:"Show all settings that were compared. Otherwise the table has at most six rows."`
+	Why       bool       `name:"why" help:"Tell the reasons: what happened, why, what to do and how sure that is, in full sentences."`
+	JSON      bool       `name:"json" help:"Print the result as one JSON object, and nothing else."`
+	Device    int        `name:"device" default:"-1" placeholder:"N" help:"Use the history of this device (default: the one that ran out of memory, or else the one with the longest history)."`
+	PyTorch   release    `name:"pytorch" placeholder:"RELEASE" help:"Follow this release of PyTorch, such as 2.13 (default: what the record tells)."`
+	Jobs      int        `short:"j" aliases:"workers" placeholder:"N" help:"Make N runs at a time (default: as many as there are processors)."`
+	MaxMemory memorySize `name:"max-memory" default:"2GiB" placeholder:"SIZE" help:"Stop if the file, or comparing settings, takes more memory than this (default: 2GiB)."`
 }
 
 // Help is what "gaugeblock whatif --help" prints beside the flags.
@@ -75,14 +74,6 @@ type byteLimit struct {
 	bytes uint64 // 0: none
 }
 
-// most is the limit for who takes 0 for the default: a very large one for none.
-func (l *byteLimit) most() uint64 {
-	if l.bytes == 0 {
-		return math.MaxInt64
-	}
-	return l.bytes
-}
-
 // question is a line about a limit that may not be what was meant, "" without one.
 func (l *byteLimit) question(flag string) string {
 	if !l.bare {
@@ -98,8 +89,8 @@ func (l *byteLimit) UnmarshalText(word []byte) error {
 	if string(word) == "none" {
 		return nil
 	}
-	n, err := humanize.ParseBytes(string(word))
-	if err != nil || n == 0 || n > play.LargestLimit {
+	n, err := parseSize(string(word))
+	if err != nil || n > play.LargestLimit {
 		return fmt.Errorf("%q is not a limit: give 4420MiB, 39.5GiB, bytes as 4634705920B (less than 1 TiB), or none", word)
 	}
 	number := strings.TrimRight(string(word), " bBkKmMgGtTiI")
@@ -117,8 +108,8 @@ const smallestLimit = 20 * spec.MiB
 
 // Validate is called by kong.
 func (c *whatifCommand) Validate() error {
-	if c.Jobs < 0 {
-		return fmt.Errorf("--jobs=%d is negative", c.Jobs)
+	if err := checkJobs(c.Jobs, 0); err != nil {
+		return err
 	}
 	for _, s := range c.Settings {
 		if err := compare.CheckSettings(s); err != nil {
@@ -183,7 +174,7 @@ func (e *environment) compare(w *history.Workload, o compare.Options, forProgram
 		progress.total = total
 		progress.set(done)
 	}
-	defer debug.SetMemoryLimit(debug.SetMemoryLimit(int64(o.MaxMemory)))
+	defer debug.SetMemoryLimit(debug.SetMemoryLimit(memorySize(o.MaxMemory).heap()))
 	comparison, err := compare.Compare(w, o)
 	progress.set(progress.total)
 	progress.finish()
@@ -239,10 +230,10 @@ func (r *release) orOf(file *snapshot.File) []upstream.Release {
 }
 
 // openSnapshot reads a snapshot, with a progress bar, and returns its name in messages.
-func (e *environment) openSnapshot(path string, maxMemory byteLimit, quiet bool) (*snapshot.File, string, error) {
+func (e *environment) openSnapshot(path string, maxMemory memorySize, quiet bool) (*snapshot.File, string, error) {
 	most := maxMemory.most()
 	// while it reads, garbage is collected sooner near the limit
-	defer debug.SetMemoryLimit(debug.SetMemoryLimit(int64(most)))
+	defer debug.SetMemoryLimit(debug.SetMemoryLimit(maxMemory.heap()))
 	if path == "-" {
 		file, err := snapshot.ReadLimited(e.stdin, "stdin", most)
 		return file, "stdin", err
@@ -292,7 +283,7 @@ func (c *whatifCommand) fromTrace() (*history.Workload, []string, error) {
 	}
 	defer tr.Close()
 	most := c.MaxMemory.most()
-	defer debug.SetMemoryLimit(debug.SetMemoryLimit(int64(most)))
+	defer debug.SetMemoryLimit(debug.SetMemoryLimit(c.MaxMemory.heap()))
 	workload, err := history.FromTrace(tr, spec.Device(max(c.Device, 0)), most)
 	if err == nil && c.PyTorch.given() {
 		workload.Release = c.PyTorch.Release
@@ -342,7 +333,7 @@ func (e *environment) writeBrief(out io.Writer, lines brief.Lines) {
 		return
 	}
 	lines.Happened, lines.Cause, lines.Try = quote.Text(lines.Happened), quote.Text(lines.Cause), quote.Text(lines.Try)
-	lines.Write(unquoted(e.stdout), bold)
+	lines.Write(folded(unquoted(e.stdout)), bold)
 }
 
 func bold(line string) string { return text.Bold.Sprint(line) } // the library knows NO_COLOR

@@ -2,6 +2,8 @@ package report
 
 import (
 	"cmp"
+	"container/heap"
+	"iter"
 	"slices"
 
 	"gaugeblock/snapshot"
@@ -45,34 +47,48 @@ type life struct {
 	Allocation
 	frames snapshot.Frames
 	kind   int
+	number int // in order of their begin
 }
 
-// lives finds the allocations of a history. Start are the segments at its start, rounded is how
-// many bytes the block of a request has.
-func lives(start []spec.Segment, trace []snapshot.TraceEntry, rounded func(uint64) uint64) (all []life) {
-	at, entries := map[spec.Ptr]int{}, int64(len(trace))
-	for i := range start {
-		for _, block := range start[i].Blocks {
-			if block.State == spec.ActiveAllocated {
-				frames, _ := block.Context.(snapshot.Frames)
-				at[block.Address] = len(all)
-				all = append(all, life{Allocation{-1, entries, int64(block.Size)}, frames, 0})
+// lives yields the allocations of a history, in order of their end. Start are the segments at its
+// start, rounded is how many bytes the block of a request has.
+func lives(start []spec.Segment, trace []snapshot.TraceEntry, rounded func(uint64) uint64) iter.Seq[life] {
+	return func(yield func(life) bool) {
+		at, entries, made := map[spec.Ptr]life{}, int64(len(trace)), 0
+		begin := func(addr spec.Ptr, entry int64, bytes uint64, frames snapshot.Frames) {
+			at[addr] = life{Allocation{entry, entries, int64(bytes)}, frames, 0, made}
+			made++
+		}
+		for i := range start {
+			for _, block := range start[i].Blocks {
+				if frames, _ := block.Context.(snapshot.Frames); block.State == spec.ActiveAllocated {
+					begin(block.Address, -1, block.Size, frames)
+				}
+			}
+		}
+		for i := range trace {
+			switch e := &trace[i]; e.Action {
+			case spec.ActionAlloc:
+				if before, live := at[e.Addr]; live && !yield(before) { // the history contradicts itself
+					return
+				}
+				begin(e.Addr, int64(i), rounded(e.Size), e.Context.Frames)
+			case spec.ActionFreeRequested, spec.ActionFreeCompleted:
+				if l, live := at[e.Addr]; live {
+					l.Allocation[allocationEnd] = int64(i)
+					delete(at, e.Addr)
+					if !yield(l) {
+						return
+					}
+				}
+			}
+		}
+		for _, l := range at {
+			if !yield(l) {
+				return
 			}
 		}
 	}
-	for i := range trace {
-		switch e := &trace[i]; e.Action {
-		case spec.ActionAlloc:
-			at[e.Addr] = len(all)
-			all = append(all, life{Allocation{int64(i), entries, int64(rounded(e.Size))}, e.Context.Frames, 0})
-		case spec.ActionFreeRequested, spec.ActionFreeCompleted:
-			if k, live := at[e.Addr]; live {
-				all[k].Allocation[allocationEnd] = int64(i)
-				delete(at, e.Addr)
-			}
-		}
-	}
-	return all
 }
 
 // allocations are those of the device.
@@ -89,56 +105,72 @@ func (b *builder) segmentsOverTime() Allocations {
 		atStart[b.start[i].Address], _ = b.start[i].Context.(snapshot.Frames)
 	}
 	var all []life
-	for _, r := range b.recorder.Ranges {
+	for i, r := range b.recorder.Ranges {
 		frames := atStart[spec.Ptr(r[stateAddress])]
 		if r[stateBegin] >= 0 {
 			frames = b.trace[r[stateBegin]].Context.Frames
 		}
-		all = append(all, life{Allocation{r[stateBegin], r[stateEnd], r[stateBytes]}, frames, int(r[stateKind])})
+		all = append(all, life{Allocation{r[stateBegin], r[stateEnd], r[stateBytes]}, frames, int(r[stateKind]), i})
 	}
-	shown := b.polygons(all, len(b.trace), b.limits.polygons)
+	shown := b.polygons(slices.Values(all), len(b.trace), b.limits.polygons)
 	if len(b.recorder.Kinds) < 2 {
 		shown.Kinds = nil
 	}
 	return shown
 }
 
-// polygons chooses at most so many of a history with a number of entries.
-func (b *builder) polygons(all []life, entries, most int) Allocations {
-	byWeight := make([]int, len(all))
-	for i := range byWeight {
-		byWeight[i] = i
+// lightest is a heap of lives, the one that holds least first.
+type lightest []life
+
+func (h lightest) Len() int      { return len(h) }
+func (h lightest) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
+func (h lightest) Less(i, j int) bool {
+	return cmp.Or(cmp.Compare(h[i].weight(), h[j].weight()), cmp.Compare(h[j].number, h[i].number)) < 0
+}
+func (h *lightest) Push(x any) { *h = append(*h, x.(life)) }
+func (h *lightest) Pop() any {
+	last := (*h)[len(*h)-1]
+	*h = (*h)[:len(*h)-1]
+	return last
+}
+
+// polygons chooses at most so many of a history with a number of entries. A history may have
+// millions, so the others are added up at once.
+func (b *builder) polygons(all iter.Seq[life], entries, most int) Allocations {
+	others := newHeights(entries)
+	result := Allocations{Entries: entries, EntriesPerBucket: entriesPerBucket(entries, b.limits.buckets), List: []Allocation{}, Kinds: []int{}}
+	var shown lightest
+	for l := range all {
+		if heap.Push(&shown, l); len(shown) > most {
+			lost := heap.Pop(&shown).(life)
+			others.add(&lost.Allocation)
+			result.Others++
+		}
 	}
-	slices.SortStableFunc(byWeight, func(i, j int) int { return cmp.Compare(all[j].weight(), all[i].weight()) })
-	shown := slices.Clone(byWeight[:min(len(byWeight), most)])
-	slices.Sort(shown)
-	result := Allocations{
-		Entries: entries, EntriesPerBucket: entriesPerBucket(entries, b.limits.buckets),
-		List: []Allocation{}, Others: len(all) - len(shown), Kinds: []int{},
+	slices.SortFunc(shown, func(x, y life) int { return cmp.Compare(x.number, y.number) })
+	for _, l := range shown {
+		l.Allocation[allocationStack] = int64(b.data.Stacks.add(l.frames))
+		result.List, result.Kinds = append(result.List, l.Allocation), append(result.Kinds, l.kind)
 	}
-	for _, i := range shown {
-		a := all[i].Allocation
-		a[allocationStack] = int64(b.data.Stacks.add(all[i].frames))
-		result.List, result.Kinds = append(result.List, a), append(result.Kinds, all[i].kind)
-	}
-	var others []Allocation
-	for _, i := range byWeight[len(shown):] {
-		others = append(others, all[i].Allocation)
-	}
-	result.Rest = mostByBucket(others, entries, result.EntriesPerBucket)
+	result.Rest = others.mostByBucket(result.EntriesPerBucket)
 	return result
 }
 
-// mostByBucket is the most that allocations hold at one time of each bucket, in bytes.
-func mostByBucket(list []Allocation, entries, entriesPerBucket int) []uint64 {
-	change := make([]int64, entries+2) // at the entry before, from -1 on
-	for _, a := range list {
-		change[a[allocationBegin]+1] += a[allocationSize]
-		change[a[allocationEnd]+1] -= a[allocationSize]
-	}
-	most, now := []uint64{}, change[0]
-	for i := range entries {
-		now += change[i+1]
+// heights are how many bytes allocations hold together: the change at the entry before, from -1 on.
+type heights []int64
+
+func newHeights(entries int) heights { return make(heights, entries+2) }
+
+func (h heights) add(a *Allocation) {
+	h[a[allocationBegin]+1] += a[allocationSize]
+	h[a[allocationEnd]+1] -= a[allocationSize]
+}
+
+// mostByBucket is the most at one time of each bucket.
+func (h heights) mostByBucket(entriesPerBucket int) []uint64 {
+	most, now := []uint64{}, h[0]
+	for i := range len(h) - 2 {
+		now += h[i+1]
 		if i%entriesPerBucket == 0 {
 			most = append(most, uint64(now))
 		}

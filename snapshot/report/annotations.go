@@ -52,8 +52,11 @@ func (b *builder) annotations() Annotations {
 	}
 	names := map[string]*Annotation{}
 	var order []string
-	highest := newMaxima(b.allocated)
 	spans := b.spans()
+	if len(spans) == 0 {
+		return shown
+	}
+	highest := newMaxima(b.allocated)
 	for i := range spans {
 		s := &spans[i]
 		a := names[s.name]

@@ -216,7 +216,7 @@ func (b *builder) count(i int, e *snapshot.TraceEntry) {
 func (b *builder) layouts() {
 	b.sites.forget()
 	s := newAllocatorState(b.start, b.settings, b.sites)
-	recorder := recordStates(s, len(b.trace))
+	recorder := recordStates(s, len(b.trace), b.limits.states)
 	series := b.sites.mostHeld(b.limits.series)
 	if b.peak < 0 {
 		b.atPeak(s)

@@ -41,7 +41,7 @@ func (b *builder) host() *Host {
 		h.Allocated += allocatedIn(&segments[i])
 	}
 	all := hostLives(segments, trace)
-	h.Allocations = b.polygons(all, len(trace), b.limits.polygons)
+	h.Allocations = b.polygons(slices.Values(all), len(trace), b.limits.polygons)
 	h.Allocations.Kinds = nil
 	h.findPeaks(all, trace)
 	b.hostSites(h, all)
@@ -51,9 +51,9 @@ func (b *builder) host() *Host {
 // hostLives are the allocations of pinned memory. What was allocated before the history shows
 // when it is freed, or at the end.
 func hostLives(segments []spec.Segment, trace []snapshot.TraceEntry) []life {
-	all, known := lives(nil, trace, func(size uint64) uint64 { return size }), map[spec.Ptr]bool{}
+	all, known := slices.Collect(lives(nil, trace, func(size uint64) uint64 { return size })), map[spec.Ptr]bool{}
 	before := func(size uint64, frames snapshot.Frames, end int) {
-		all = append(all, life{Allocation{-1, int64(end), int64(size)}, frames, 0})
+		all = append(all, life{Allocation: Allocation{-1, int64(end), int64(size)}, frames: frames})
 	}
 	for i := range trace {
 		switch e := &trace[i]; e.Action {
@@ -73,21 +73,26 @@ func hostLives(segments []spec.Segment, trace []snapshot.TraceEntry) []life {
 			}
 		}
 	}
-	slices.SortStableFunc(all, func(a, b life) int { return cmp.Compare(a.Allocation[allocationBegin], b.Allocation[allocationBegin]) })
+	slices.SortStableFunc(all, func(a, b life) int {
+		return cmp.Or(cmp.Compare(a.Allocation[allocationBegin], b.Allocation[allocationBegin]), cmp.Compare(a.number, b.number))
+	})
+	for i := range all {
+		all[i].number = i
+	}
 	return all
 }
 
 // findPeaks finds the peak of allocated memory from its start on, and that of reserved memory from its
 // end back.
 func (h *Host) findPeaks(all []life, trace []snapshot.TraceEntry) {
-	var list []Allocation
+	together := newHeights(len(trace))
 	for i := range all {
-		list = append(list, all[i].Allocation)
+		together.add(&all[i].Allocation)
 		if all[i].Allocation[allocationBegin] < 0 {
 			h.Peak += uint64(all[i].Allocation[allocationSize])
 		}
 	}
-	for entry, bytes := range mostByBucket(list, len(trace), 1) {
+	for entry, bytes := range together.mostByBucket(1) {
 		if bytes > h.Peak {
 			h.Peak, h.PeakEntry = bytes, entry
 		}

@@ -1,9 +1,12 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 
+	"gaugeblock/snapshot"
 	"gaugeblock/spec"
 )
 
@@ -47,20 +50,32 @@ type SegmentKind struct {
 	Stream     string `json:"stream"` // "" for the default stream
 }
 
-// stateRecorder writes down the states while entries are added to an allocatorState.
+// stateRecorder writes down the states while entries are added to an allocatorState. Of the blocks that
+// are not active any more it keeps the last ones: a history may have millions.
 type stateRecorder struct {
-	States
 	now, end int64
+	kept     int // how many of these
+	Ranges   []StateRange
 	ranges   map[spec.Ptr]int // indexes of those that are reserved now
-	blocks   map[spec.Ptr]int // and of those that are active now
-	active   []activeBlock    // by index into Blocks
+	active   map[spec.Ptr]*recordedBlock
+	ended    []*recordedBlock // in order of their end
+	first    int64            // entries whose state is known begin here
 	kinds    map[SegmentKind]int
+	Kinds    []SegmentKind
+	made     int
+}
+
+// recordedBlock is a StateBlock that has no stack yet.
+type recordedBlock struct {
+	StateBlock
+	frames snapshot.Frames
+	number int // in order of their begin
 }
 
 // recordStates begins with the state at the start of a history.
-func recordStates(s *allocatorState, entries int) *stateRecorder {
-	r := &stateRecorder{States: States{Ranges: []StateRange{}, Blocks: []StateBlock{}, Kinds: []SegmentKind{}}, now: -1, end: int64(entries),
-		ranges: map[spec.Ptr]int{}, blocks: map[spec.Ptr]int{}, kinds: map[SegmentKind]int{}}
+func recordStates(s *allocatorState, entries, most int) *stateRecorder {
+	r := &stateRecorder{Kinds: []SegmentKind{}, now: -1, end: int64(entries), kept: most, first: -1,
+		ranges: map[spec.Ptr]int{}, active: map[spec.Ptr]*recordedBlock{}, kinds: map[SegmentKind]int{}}
 	s.reserved.Scan(func(at spec.Ptr, reserved reservedRange) bool { r.reserve(at, reserved); return true })
 	s.active.Scan(func(at spec.Ptr, b activeBlock) bool { r.allocate(at, b); return true })
 	s.recorder = r
@@ -97,13 +112,12 @@ func (r *stateRecorder) allocate(at spec.Ptr, b activeBlock) {
 		return
 	}
 	r.complete(at)
-	r.blocks[at] = len(r.Blocks)
-	r.active = append(r.active, b)
 	freed := r.end
 	if b.pendingFree {
 		freed = r.now
 	}
-	r.Blocks = append(r.Blocks, StateBlock{r.now, r.end, int64(at), int64(b.size), int64(b.requested), noStack, freed})
+	r.active[at] = &recordedBlock{StateBlock{r.now, r.end, int64(at), int64(b.size), int64(b.requested), noStack, freed}, b.context.Frames, r.made}
+	r.made++
 }
 
 // free is that the free of a block is requested.
@@ -111,7 +125,7 @@ func (r *stateRecorder) free(at spec.Ptr) {
 	if r == nil {
 		return
 	}
-	r.Blocks[r.blocks[at]][stateFreed] = r.now
+	r.active[at].StateBlock[stateFreed] = r.now
 }
 
 // complete is that a block is not active any more.
@@ -119,9 +133,16 @@ func (r *stateRecorder) complete(at spec.Ptr) {
 	if r == nil {
 		return
 	}
-	if i, active := r.blocks[at]; active {
-		r.Blocks[i][stateEnd] = r.now
-		delete(r.blocks, at)
+	b, active := r.active[at]
+	if !active {
+		return
+	}
+	b.StateBlock[stateEnd] = r.now
+	delete(r.active, at)
+	if r.ended = append(r.ended, b); len(r.ended) > 2*r.kept {
+		forgotten := len(r.ended) - r.kept
+		r.first = r.ended[forgotten-1].StateBlock[stateEnd]
+		r.ended = append([]*recordedBlock{}, r.ended[forgotten:]...)
 	}
 }
 
@@ -140,16 +161,18 @@ func kindOf(kind spec.PoolKind, expandable bool, pool spec.PoolID, stream spec.S
 // states are the recorded states. If there are too many items those at the end are kept: a page is
 // small for every snapshot.
 func (b *builder) states(r *stateRecorder) States {
+	blocks := slices.Concat(r.ended, slices.Collect(maps.Values(r.active)))
+	slices.SortFunc(blocks, func(x, y *recordedBlock) int { return cmp.Compare(x.number, y.number) })
 	var ends []int64
 	for i := range r.Ranges {
 		ends = append(ends, r.Ranges[i][stateEnd])
 	}
-	for i := range r.Blocks {
-		ends = append(ends, r.Blocks[i][stateEnd])
+	for _, known := range blocks {
+		ends = append(ends, known.StateBlock[stateEnd])
 	}
-	first := int64(-1)
+	first := r.first
 	if slices.Sort(ends); len(ends) > b.limits.states {
-		first = ends[len(ends)-b.limits.states-1]
+		first = max(first, ends[len(ends)-b.limits.states-1])
 	}
 	s := States{First: int(max(first, 0)), Ranges: []StateRange{}, Blocks: []StateBlock{}, Kinds: r.Kinds}
 	for _, known := range r.Ranges {
@@ -157,10 +180,10 @@ func (b *builder) states(r *stateRecorder) States {
 			s.Ranges = append(s.Ranges, known)
 		}
 	}
-	for i, known := range r.Blocks {
-		if known[stateEnd] > first {
-			known[stateStack] = int64(b.data.Stacks.add(r.active[i].context.Frames))
-			s.Blocks = append(s.Blocks, known)
+	for _, known := range blocks {
+		if known.StateBlock[stateEnd] > first {
+			known.StateBlock[stateStack] = int64(b.data.Stacks.add(known.frames))
+			s.Blocks = append(s.Blocks, known.StateBlock)
 		}
 	}
 	return s

@@ -16,7 +16,7 @@ func TestStates(t *testing.T) {
 			t.Fatal(err)
 		}
 		state := newAllocatorState(w.InitialSegments, w.Settings, nil)
-		recorder := recordStates(state, len(w.Trace))
+		recorder := recordStates(state, len(w.Trace), most)
 		var bytes [][2]uint64 // allocated and reserved, after each entry
 		for i := range w.Trace {
 			recorder.now = int64(i)

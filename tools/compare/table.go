@@ -2,6 +2,7 @@ package compare
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
@@ -11,25 +12,60 @@ import (
 )
 
 // String is the comparison as a table with its notes.
-func (c *Comparison) String() string {
+func (c *Comparison) String() string { return c.Text(0) }
+
+// Text is the table and what is to be said of it, on a terminal of so many columns; 0: as wide as it is.
+func (c *Comparison) Text(width int) string {
 	limit := "without a limit"
 	if c.Limit > 0 {
 		limit = "on a device of " + spec.FormatSize(c.Limit)
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d requests, at most %s at one time, %s.\n\n%s\n", c.Requests, spec.FormatSize(c.Requested), limit, c.table())
+	fmt.Fprintf(&b, "%d requests, at most %s at one time, %s.\n\n%s\n", c.Requests, spec.FormatSize(c.Requested), limit, c.table(width))
 	for i := range c.Results {
 		if r := &c.Results[i]; r.Error != "" {
 			fmt.Fprintf(&b, "\n%s ended early: %s\n", r.Allocator, r.Error)
 		}
 	}
 	for _, note := range c.Notes {
-		fmt.Fprintf(&b, "\n%s\n", text.WrapSoft(note, 100))
+		fmt.Fprintln(&b)
+		for line := range strings.Lines(text.WrapSoft(note, noteColumns(width))) {
+			fmt.Fprintln(&b, strings.TrimRight(line, " \n"))
+		}
 	}
 	return b.String()
 }
 
-func (c *Comparison) table() string {
+// noteColumns are how wide notes are.
+func noteColumns(width int) int {
+	const most = 100
+	if width <= 0 {
+		return most
+	}
+	return min(width, most)
+}
+
+// lessImportant are the numbers of the columns that a narrow table leaves out, the first one first.
+var lessImportant = []int{4, 5, 6, 3}
+
+func (c *Comparison) table(width int) string {
+	for hidden, name := 0, 0; ; {
+		rendered := c.render(lessImportant[:hidden], name)
+		switch {
+		case width <= 0 || text.LongestLineLen(rendered) <= width || name > 0 && name <= 12:
+			return rendered
+		case hidden < len(lessImportant):
+			hidden++
+		case name == 0:
+			name = 40
+		default:
+			name -= 4
+		}
+	}
+}
+
+// render leaves columns out, and breaks names of allocators that are longer; 0: does not.
+func (c *Comparison) render(hidden []int, name int) string {
 	t := table.NewWriter()
 	t.SetStyle(table.StyleLight)
 	t.Style().Options = table.OptionsNoBordersAndSeparators
@@ -44,9 +80,9 @@ func (c *Comparison) table() string {
 		header = append(header, "smallest limit")
 	}
 	t.AppendHeader(header)
-	var columns []table.ColumnConfig
+	columns := []table.ColumnConfig{{Number: 1, WidthMax: name}}
 	for n := 2; n <= len(header); n++ {
-		columns = append(columns, table.ColumnConfig{Number: n, Align: text.AlignRight, AlignHeader: text.AlignRight})
+		columns = append(columns, table.ColumnConfig{Number: n, Align: text.AlignRight, AlignHeader: text.AlignRight, Hidden: slices.Contains(hidden, n)})
 	}
 	t.SetColumnConfigs(columns)
 	for i := range c.Results {

@@ -10,6 +10,7 @@
 //	ranks.go        what each rank reserved
 //	late.go         between which figures the peak is if time has a say
 //	growth.go       the result compared with an older one
+//	assumed.go      which bound the peak is if counts are not known
 //	doubts.go       what it rests on that is not known
 //
 // What is loaded into the program is in the room python. docs/run.md tells users about it.

@@ -11,7 +11,7 @@ import (
 )
 
 // counts are reads of a count by which PyTorch allocates: a wrong one gives wrong sizes.
-var counts = []string{"nonzero", "unique"}
+var counts = []string{"nonzero", "unique", "count of", "_coalesce"}
 
 // doubts are the lines that say what the answer rests on that only a GPU would have told.
 func (a *Answer) doubts() (lines []string) {
@@ -20,14 +20,7 @@ func (a *Answer) doubts() (lines []string) {
 			lines = append(lines, line)
 		}
 	}
-	all, sizes := 0, 0
-	for what, n := range a.Decisions {
-		all += n
-		_, kind, _ := strings.Cut(what, " ")
-		if slices.ContainsFunc(counts, func(c string) bool { return strings.Contains(kind, c) }) {
-			sizes += n
-		}
-	}
+	all, sizes := a.decided()
 	if all == 0 {
 		return lines
 	}
@@ -36,6 +29,18 @@ func (a *Answer) doubts() (lines []string) {
 		text = "1 decision rests on an unknown value" + map[bool]string{true: ", a size", false: ", no size"}[sizes == 1]
 	}
 	return append(lines, text+": "+a.named(brief.Columns-len(prefix+": ")-len(text)))
+}
+
+// decided is how many decisions rest on unknown values, and how many of them are sizes.
+func (a *Answer) decided() (all, sizes int) {
+	for what, n := range a.Decisions {
+		all += n
+		_, kind, _ := strings.Cut(what, " ")
+		if slices.ContainsFunc(counts, func(c string) bool { return strings.Contains(kind, c) }) {
+			sizes += n
+		}
+	}
+	return all, sizes
 }
 
 // named names the lines that decide most often, as far as they have room.

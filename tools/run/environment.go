@@ -22,6 +22,9 @@ func (o *Options) environment(folder, site, libraries string) []string {
 	if o.NoValues {
 		set("GAUGEBLOCK_RUN_VALUES", "none")
 	}
+	if o.Assume != "" {
+		set("GAUGEBLOCK_RUN_ASSUME", o.Assume)
+	}
 	if o.NoCuDNN {
 		set("GAUGEBLOCK_RUN_CUDNN", "none")
 	}

@@ -31,6 +31,8 @@ type Options struct {
 	// NoValues: integers and booleans have no values. NoCuDNN: NVIDIA's cuDNN in the user's wheel
 	// is not asked for workspaces.
 	NoValues, NoCuDNN bool
+	// Assume is what is assumed of counts of what is not known: AssumeLeast, AssumeMost, or "" for the least.
+	Assume string
 	// Output, if given, gets what the program prints, which otherwise goes where this process's goes;
 	// the program then has no input.
 	Output io.Writer
@@ -85,6 +87,7 @@ func Run(o Options, folder string) (*Result, error) {
 		return nil, err
 	}
 	result.Status, result.Interrupted = status(c.ProcessState), interrupted
+	result.Assume = o.Assume
 	result.GPU, result.Memory, result.Seconds = o.GPU.Word, o.memory(), time.Since(started).Seconds()
 	return result, nil
 }

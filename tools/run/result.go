@@ -12,6 +12,7 @@ type Result struct {
 	Status      int      `json:"status"` // the program's exit status
 	Interrupted bool     `json:"interrupted,omitempty"`
 	Seconds     float64  `json:"seconds"`
+	Assume      string   `json:"assume,omitempty"` // Options.Assume
 	Processes   []Answer `json:"processes"`
 	Lacking     []string `json:"lacking,omitempty"` // functions that were asked for and are not there
 }

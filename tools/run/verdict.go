@@ -33,7 +33,7 @@ func (r *Result) Tell(w io.Writer, emphasize func(string) string) {
 		Cause: quote.Text(r.memoryLine(device)),
 		Try:   r.advice(device),
 	}.WriteBehind(w, prefix, emphasize)
-	for _, line := range append([]string{r.byRank()}, process.doubts()...) {
+	for _, line := range append([]string{r.byRank()}, append(process.doubts(), r.assumedLine(process))...) {
 		if line == "" {
 			continue
 		}
