@@ -16,7 +16,7 @@ import (
 // unnamed is the abstract memory with TLC's label for every step.
 type unnamed struct{ *abstract.Machine }
 
-func (unnamed) Labels() []string { return []string{"UnnamedAction"} }
+func (unnamed) Labels() []string { return []string{"BoundedNext"} }
 
 func (u unnamed) Next(s abstract.State, yield func(label int, next abstract.State)) {
 	u.Machine.Next(s, func(_ int, next abstract.State) { yield(0, next) })
@@ -66,7 +66,7 @@ func TestRefinement(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			config.Properties = nil
+			config.Invariants, config.Properties = nil, nil
 			check, err := bounded.NewCheck(mirror, config)
 			if err != nil {
 				t.Fatal(err)
@@ -105,7 +105,7 @@ func TestRefinementWithGraphs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	config.Specification, config.Properties = "Spec", nil
+	config.Specification, config.Invariants, config.Properties = "Spec", nil, nil
 	check, err := bounded.NewCheck("pools", config)
 	if err != nil {
 		t.Fatal(err)

@@ -11,7 +11,7 @@ import (
 
 // pagesAreUsed: of the pages that a malloc obtains each is in part its memory's.
 func (c *CachingAllocator) pagesAreUsed(from *model.State, label int, to *model.State) bool {
-	if _, _, is := c.request(label); !is || !c.Config.ExpandableSegments {
+	if _, _, is := c.request(label); !is {
 		return true
 	}
 	for _, h := range to.Truth.Held {
