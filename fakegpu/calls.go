@@ -121,6 +121,9 @@ func (g *GPU) Calls() []CallCount {
 func (g *GPU) enter(c call) error {
 	g.calls.made[c]++
 	if g.schedule != nil {
+		if b, is := g.schedule.(*byTime); is {
+			b.called(c)
+		}
 		g.progress()
 	}
 	if g.calls.lost == nil && len(g.calls.faults) == 0 && !g.exited {

@@ -18,7 +18,7 @@ type event struct {
 	before  happensbefore.Clock // what it comes after: in the capture, or for the detector
 
 	timed    bool
-	time     *time.Duration // of the latest record, if it is timed: see event_time.go
+	time     *time.Duration // of the latest record, if it is timed or the schedule is: see event_time.go
 	recorder *GPU           // who recorded it last
 	opened   map[*GPU]bool  // by these processes, whose own it is not
 }
@@ -104,7 +104,7 @@ func (g *GPU) recordMark(e *event, s *stream) error {
 	}
 	g.gatherBlocking(s)
 	e.mark, e.capture, e.nodes, e.recorder = s.end(), nil, nil, g
-	if e.timed {
+	if _, is := g.schedule.(*byTime); is || e.timed {
 		g.timeEvent(e)
 	}
 	if g.detector != nil {
@@ -118,6 +118,10 @@ func (g *GPU) recordMark(e *event, s *stream) error {
 func (g *GPU) QueryEvent(handle spec.EventHandle) (complete bool, err error) {
 	g.machine.mu.Lock()
 	defer g.machine.mu.Unlock()
+	return g.queryEvent(handle)
+}
+
+func (g *GPU) queryEvent(handle spec.EventHandle) (complete bool, err error) {
 	if err := g.enter(callQueryEvent); err != nil {
 		return false, err
 	}
@@ -217,7 +221,11 @@ func (g *GPU) waitMark(s *stream, e *event) error {
 	}
 	g.gatherBlocking(s)
 	if !e.mark.complete() {
-		s.push(item{wait: e.mark})
+		i := item{wait: e.mark}
+		if b, is := g.schedule.(*byTime); is {
+			i.given, i.over = b.given(nil), e.time
+		}
+		s.push(i)
 	}
 	if g.detector != nil && e.follows(g) {
 		g.detector.order.Wait(g.detector.lane(s), e.before)

@@ -38,6 +38,9 @@ func (g *GPU) timeEvent(e *event) {
 	e.time = new(time.Duration)
 	if e.mark.complete() {
 		*e.time = g.machine.clock
+		if _, is := g.schedule.(*byTime); is {
+			*e.time = e.mark.stream.clock
+		}
 		return
 	}
 	s := e.mark.stream

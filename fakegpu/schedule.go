@@ -65,6 +65,10 @@ func (r random) Pick(ready int, waiting bool) int {
 // progress lets the schedule do work before a call.
 func (g *GPU) progress() {
 	g.callFunctions()
+	if b, is := g.schedule.(*byTime); is {
+		b.pass(g)
+		return
+	}
 	for {
 		ready := g.ready()
 		if len(ready) == 0 {
@@ -81,6 +85,10 @@ func (g *GPU) progress() {
 // force lets the schedule do work until a mark is complete, or cannot be because
 // the caller holds a stream busy.
 func (g *GPU) force(m mark) {
+	if b, is := g.schedule.(*byTime); is {
+		b.force(g, m)
+		return
+	}
 	for {
 		ready := g.ready()
 		if m.complete() {
@@ -116,9 +124,7 @@ func (g *GPU) ready() (streams []*stream) {
 		moved = false
 		for _, s := range g.inOrder {
 			for s.runnable() && s.queue[0].work == nil {
-				s.take()
-				g.machine.clock += perWork
-				s.passed(g.machine.clock)
+				s.passBy(g)
 				moved = true
 			}
 		}
@@ -129,6 +135,22 @@ func (g *GPU) ready() (streams []*stream) {
 		}
 	}
 	return streams
+}
+
+// passBy takes the head of the queue, which is no work.
+func (s *stream) passBy(g *GPU) {
+	next := s.queue[0]
+	s.take()
+	if _, is := g.schedule.(*byTime); !is {
+		g.machine.clock += perWork
+		s.passed(g.machine.clock)
+		return
+	}
+	s.clock = max(s.clock, next.given)
+	if next.over != nil {
+		s.clock = max(s.clock, *next.over)
+	}
+	s.passed(s.clock)
 }
 
 // needed finds a stream whose next work has to be done before a mark is complete,

@@ -3,6 +3,7 @@ package fakegpu
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"gaugeblock/spec"
 	"gaugeblock/spec/happensbefore"
@@ -32,7 +33,8 @@ type stream struct {
 	id     uint64 // no other stream has it or had it
 	queue  []item
 	queued *queued
-	stamps []stamp // of events behind what waits in the queue
+	stamps []stamp       // of events behind what waits in the queue
+	clock  time.Duration // when what is done was over, for a schedule by time
 
 	terminals []spec.GraphNode    // what the next node will depend on
 	chain     *happensbefore.Lane // in the capture's order
@@ -52,12 +54,16 @@ func (q *queued) add(i item, n int) {
 	}
 }
 
-// item is an entry of a queue. Exactly one field is set; a gate that was opened
+// item is an entry of a queue. Exactly one of the first fields is set; a gate that was opened
 // has none.
 type item struct {
 	gate bool  // closed
 	wait mark  // for another stream
 	work *work // to be done
+
+	// For a schedule by time: when it was given, and when that was complete which it waits for.
+	given time.Duration
+	over  *time.Duration
 }
 
 // mark is a position in a stream. The zero mark is of no stream, and complete.

@@ -43,6 +43,8 @@ type work struct {
 	value          byte       // of a fill
 	ends           bool       // of memory: see EndLifetimeOn
 	exec           *graphExec // of a graph
+	moves          uint64     // bytes, beside those that are named, for a schedule by time
+	operations     uint64     // the same
 	data           []byte     // of a copy from the host
 	// of a copy to the host, a function of it, or a kernel that it computes
 	receive func([]byte)
@@ -73,7 +75,11 @@ func (g *GPU) give(c call, s *stream, w work) error {
 		s.done++
 		g.run(&w)
 	} else {
-		s.push(item{work: w.clone()})
+		i := item{work: w.clone()}
+		if b, is := g.schedule.(*byTime); is {
+			i.given = b.given(&w)
+		}
+		s.push(i)
 	}
 	g.releaseBlocking(s)
 	return nil

@@ -13,7 +13,7 @@ import (
 )
 
 // reserving is a program that writes the answer of a process which has reserved PEAK bytes, or
-// twice that if work completes late, as PyTorch would: no library of the fake GPU is needed.
+// more if work takes time, as PyTorch would: no library of the fake GPU is needed.
 func reserving(t *testing.T, peak string) (program string) {
 	t.Helper()
 	libraries := t.TempDir()
@@ -29,7 +29,7 @@ func reserving(t *testing.T, peak string) (program string) {
 	t.Setenv("PEAK", peak)
 	program = filepath.Join(libraries, "program")
 	put(program, `#!/bin/sh
-[ "$GAUGEBLOCK_CUDA_SCHEDULE" = lazy ] && PEAK=$((2 * PEAK))
+[ "$GAUGEBLOCK_CUDA_SCHEDULE" = time ] && case $GAUGEBLOCK_CUDA_SLOWER in 1) PEAK=$((2 * $PEAK));; 1.4) PEAK=$((3 * $PEAK));; esac
 echo '{"pid": 1, "devices": [{"peak_reserved": '$PEAK', "peak_allocated": '$PEAK'}]}' > "$GAUGEBLOCK_RUN_FOLDER/1.json"
 `, 0o755)
 	return program
@@ -125,11 +125,11 @@ func TestRunOutputs(t *testing.T) {
 func TestRunRange(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "result.json")
 	status, said := runsProgram(t, "1073741824", "--range", "--json", file)
-	if status != 0 || !strings.Contains(said, "reserved 1024.00 MiB if at once, 2.00 GiB if as late as it may") {
+	if status != 0 || !strings.Contains(said, "reserved from 1024.00 MiB to 3.00 GiB, probably 2.00 GiB") {
 		t.Errorf("%d\n%s", status, said)
 	}
 	var record runner.Record
-	if text, err := os.ReadFile(file); err != nil || json.Unmarshal(text, &record) != nil || record.Late == nil || record.Late.PeakReserved != 2<<30 {
+	if text, err := os.ReadFile(file); err != nil || json.Unmarshal(text, &record) != nil || record.Range == nil || record.Range.Most != 3<<30 || record.Range.Likely != 2<<30 {
 		t.Errorf("%+v, %v", record, err)
 	}
 }

@@ -46,6 +46,8 @@ func (c *Comparison) Cause() Cause {
 		return UnknownCause
 	case oom == nil:
 		return NoCause
+	case c.asksForMoreThanThereIs(oom):
+		return Shortage
 	case oom.InPool && c.Workload.Unrecorded.PoolFailures > 0: // which pool it was is not recorded
 		return PoolCause
 	case oom.LargestFreeBlock >= oom.Requested:
@@ -63,6 +65,14 @@ func (c *Comparison) Cause() Cause {
 		return atMost
 	}
 	return cause
+}
+
+// asksForMoreThanThereIs reports whether a request alone is larger than what a full device had for
+// the allocator, in whatever pool it is.
+func (c *Comparison) asksForMoreThanThereIs(oom *play.OutOfMemory) bool {
+	_, high := c.LimitRange()
+	b := c.Workload.Limit
+	return !c.Given && b.Kind == history.DeviceLimit && !b.Moved && oom.Requested > high
 }
 
 // PeakExceedsLimit reports whether the program requests more at one time than any of the

@@ -71,6 +71,9 @@ func (p *Prediction) Exact() bool { return len(p.Reasons) == 0 }
 
 // Told reports whether the range of peak reserved is known.
 func (p *Prediction) Told() bool {
+	if p.asRecorded && p.PeakReserved < p.PeakAllocated { // the record contradicts itself
+		return false
+	}
 	return p.Err == nil && !slices.Contains(p.Reasons, Collectives) && (p.asRecorded || !slices.Contains(p.Reasons, RecordMismatch))
 }
 

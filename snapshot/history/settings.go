@@ -3,6 +3,7 @@ package history
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"gaugeblock/snapshot"
 	"gaugeblock/spec"
@@ -24,7 +25,8 @@ func ParseSettings(text string, r upstream.Release) (Settings, error) {
 		return Settings{}, fmt.Errorf("%s is not followed here", key)
 	}
 	config, err := r.Rules.Settings.Parse(text, spec.DefaultGeometry())
-	if needed := upstream.NeededBy(text); err != nil && needed > 0 {
+	unknown := func(key string) bool { return !r.Rules.Settings.Has(key) }
+	if needed := upstream.NeededBy(text); err != nil && needed > 0 && slices.ContainsFunc(settings.KeysOf(text), unknown) {
 		err = fmt.Errorf("PyTorch %s: %w (PyTorch 2.%d knows all keys)", r.Name, err, needed)
 	}
 	return Settings{text, config, settings.Format(config, spec.DefaultGeometry())}, err

@@ -37,7 +37,14 @@ func (o *Options) environment(folder, site, libraries string) []string {
 	// The machine is written in Go, which sends its threads signals, also those that are ending and cannot take any.
 	set("GODEBUG", strings.TrimPrefix(os.Getenv("GODEBUG")+",asyncpreemptoff=1", ","))
 	o.setRanks(folder, set)
-	set("GAUGEBLOCK_CUDA_SCHEDULE", map[bool]string{false: "eager", true: "lazy"}[o.Late])
+	set("GAUGEBLOCK_CUDA_SCHEDULE", "eager")
+	if o.Slower <= Likely {
+		set("GAUGEBLOCK_RUN_WATCHDOG", "1")
+	}
+	if o.Slower > 0 {
+		set("GAUGEBLOCK_CUDA_SCHEDULE", "time")
+		set("GAUGEBLOCK_CUDA_SLOWER", fmt.Sprint(o.Slower))
+	}
 	set("GAUGEBLOCK_CUDA_GPU", o.GPU.Word)
 	set("GAUGEBLOCK_CUDA_DEVICES", fmt.Sprint(o.GPUs))
 	if o.Memory > 0 {

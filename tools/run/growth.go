@@ -17,7 +17,7 @@ type Site struct {
 type Record struct {
 	*Result
 	Summary Summary  `json:"summary"`
-	Late    *Summary `json:"late,omitempty"`  // of a second run, in which work completes as late as it may
+	Range   *Range   `json:"range,omitempty"` // if it was asked for
 	Most    *Summary `json:"most,omitempty"`  // of a run in which what is not known counts as all there is
 	Sites   []Site   `json:"sites,omitempty"` // the largest first; only if they were asked for
 }

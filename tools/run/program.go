@@ -25,9 +25,10 @@ type Options struct {
 	Settings        string // of the allocator; "": those of the environment
 	// Snapshot, Report and Sites: the allocator records its history, with stacks.
 	Snapshot, Report, Sites bool
-	// Late: work on a stream is done when somebody waits for it, not at once. Streams: the lines that
-	// call record_stream are counted.
-	Late, Streams bool
+	// Slower: work on a stream takes the time of a model of durations, so many times; 0: it is done at once.
+	Slower float64
+	// Streams: the lines that call record_stream are counted.
+	Streams bool
 	// NoValues: integers and booleans have no values. NoCuDNN: NVIDIA's cuDNN in the user's wheel
 	// is not asked for workspaces.
 	NoValues, NoCuDNN bool

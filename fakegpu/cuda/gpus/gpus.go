@@ -167,6 +167,18 @@ var common = map[int]int{
 	126: 4,
 }
 
+// BytesPerSecond is the rate of the device's memory.
+func (g GPU) BytesPerSecond() float64 { return float64(g.bus) / 8 * float64(g.memClock) * 1000 * 2 }
+
+// OperationsPerSecond is the rate of multiplications and additions of single precision, without tensor cores.
+func (g GPU) OperationsPerSecond() float64 {
+	lanes := 128.0
+	if g.arch == volta || g.arch == turing || g.arch == ampere {
+		lanes = 64
+	}
+	return float64(g.processors) * lanes * 2 * float64(g.clock) * 1000
+}
+
 // Attributes gives the attributes of a GPU, by CUDA's numbers. What is not there is 0.
 func (g GPU) Attributes() map[int]int {
 	if g.Word == "h200" {

@@ -25,6 +25,7 @@ const (
 	addressesVariable = "GAUGEBLOCK_CUDA_ADDRESSES"
 	scheduleVariable  = "GAUGEBLOCK_CUDA_SCHEDULE"
 	seedVariable      = "GAUGEBLOCK_CUDA_SEED"
+	slowerVariable    = "GAUGEBLOCK_CUDA_SLOWER"
 	hazardsVariable   = "GAUGEBLOCK_CUDA_HAZARDS"
 	waitsVariable     = "GAUGEBLOCK_CUDA_WAITS"
 	faultsVariable    = "GAUGEBLOCK_CUDA_FAULTS"
@@ -112,7 +113,9 @@ func FromEnvironment(get func(string) string) (*Process, error) {
 		config.Devices[i].Name = gpu.Name
 	}
 	seed := s.number(seedVariable, 1)
-	config.Schedule = choose(s, scheduleVariable, []string{"eager", "lazy", "random"}, nil, fakegpu.Lazy(), fakegpu.Random(seed))
+	slower := s.factor(slowerVariable)
+	byTime := fakegpu.ByTime(durations(gpu, slower))
+	config.Schedule = choose(s, scheduleVariable, []string{"eager", "lazy", "random", "time"}, nil, fakegpu.Lazy(), fakegpu.Random(seed), byTime)
 	hazards := choose(s, hazardsVariable, []string{"races", "owners", "off"}, 0, 1, 2)
 	config.Races, config.Hazards = hazards == 0, hazards == 1
 	threads := choose(s, threadsVariable, []string{"one", "own"}, false, true)
@@ -134,6 +137,9 @@ func FromEnvironment(get func(string) string) (*Process, error) {
 	p := NewProcess(machine.NewProcess())
 	p.Waits, p.Illegal, p.InHost, p.NoBytes = waits, true, inHost, bytes == "none"
 	p.CallersDiffer = true
+	if config.Schedule == byTime && slower > 1 {
+		p.Watchdog = watchdogIsLate
+	}
 	p.Blocking = choose(s, defaultVariable, []string{"flags", "ordinary", "legacy"}, true, false, true)
 	p.Log = s.log()
 	p.Threads = threads && hazards != 2

@@ -120,7 +120,7 @@ func (p *Process) perform(operation C.int, w *words) int {
 }
 
 func (p *Process) query(e spec.EventHandle) int {
-	complete, err := p.GPU.QueryEvent(e)
+	complete, err := p.GPU.QueryEventSince(e, p.looks())
 	if err == nil && !complete {
 		return notReady
 	}
@@ -413,6 +413,9 @@ func (p *Process) workOperation(operation C.int, w *words) (int, bool) {
 			Device: device(w[0]), Stream: stream(w[1]), Name: text(w[2]),
 			Reads: ranges(w[3], w[4]), Writes: ranges(w[5], w[6]),
 		})), true
+	case C.GAUGEBLOCK_KERNEL:
+		l := spec.Launch{Device: device(w[0]), Stream: stream(w[1]), Name: text(w[2])}
+		return number(g.LaunchSized(l, uint64(w[3]), uint64(w[4]))), true
 	case C.GAUGEBLOCK_COMPUTE:
 		return number(p.compute(w)), true
 	case C.GAUGEBLOCK_BYTES_IN_HOST:
@@ -451,7 +454,7 @@ func (p *Process) copyHost(operation C.int, w *words) error {
 
 // withoutBytes does the work whose bytes nobody keeps.
 func (p *Process) withoutBytes(operation C.int, w *words) (int, bool) {
-	name := "copy"
+	name, moved := "copy", uint64(0)
 	if operation == C.GAUGEBLOCK_FILL || operation == C.GAUGEBLOCK_COPY {
 		if p.GPU.HostArea(spec.Range{Ptr: ptr(w[2])}) {
 			return 0, false // memory of the host has its bytes
@@ -459,14 +462,18 @@ func (p *Process) withoutBytes(operation C.int, w *words) (int, bool) {
 	}
 	switch operation {
 	case C.GAUGEBLOCK_FILL:
-		name = "fill"
-	case C.GAUGEBLOCK_COPY, C.GAUGEBLOCK_COPY_IN:
+		name, moved = "fill", uint64(w[3])
+	case C.GAUGEBLOCK_COPY:
+		moved = 2 * uint64(w[6])
+	case C.GAUGEBLOCK_COPY_IN:
+		moved = hostLink * uint64(w[4])
 	case C.GAUGEBLOCK_COPY_OUT:
+		moved = hostLink * uint64(w[4])
 		clear(memory(w[2], w[4]))
 	default:
 		return 0, false
 	}
-	return number(p.GPU.Launch(spec.Launch{Device: device(w[0]), Stream: stream(w[1]), Name: name})), true
+	return number(p.GPU.LaunchSized(spec.Launch{Device: device(w[0]), Stream: stream(w[1]), Name: name}, moved, 0)), true
 }
 
 // compute gives a stream a kernel that the host computes.

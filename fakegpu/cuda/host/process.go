@@ -45,6 +45,8 @@ type Process struct {
 	CallersDiffer bool
 	// Blocking: streams that are not created as non-blocking order with the legacy default stream.
 	Blocking bool
+	// Watchdog is by how much NCCL's watchdog is late.
+	Watchdog time.Duration
 	// Attributes are the devices' attributes, by CUDA's numbers.
 	Attributes map[int]int
 	// Log, if given, hears the names of functions that were called and are not there, each

@@ -70,6 +70,7 @@
 	X(COPY_OUT)          /* 0 device, 1 stream, 2 host memory, 3 from, 4 bytes */ \
 	X(HOST_FUNCTION)     /* 0 device, 1 stream, 2 function, 3 its argument */ \
 	X(LAUNCH)            /* 0 device, 1 stream, 2 name, 3 reads, 4 number of them, 5 writes, 6 number of them */ \
+	X(KERNEL)            /* 0 device, 1 stream, 2 name, 3 bytes that it moves, 4 operations that it computes */ \
 	X(COMPUTE)           /* 0 device, 1 stream, 2 uint64[7], as gaugeblock_kernel */ \
 	X(BYTES_IN_HOST)     /* -> 0 whether */ \
 	X(WAIT_VALUE)        /* 0 device, 1 stream, 2 uint32_t *, 3 value */ \

@@ -95,14 +95,16 @@ int gaugeblock_occupancy(int threads, size_t shared) {
 	return by_memory < (size_t)most ? (int)by_memory : most;
 }
 
-int gaugeblock_launch_kernel(const char *name, void *stream) {
+int gaugeblock_launch_kernel(const char *name, void *stream) { return gaugeblock_launch_sized(name, stream, 0, 0); }
+
+int gaugeblock_launch_sized(const char *name, void *stream, uint64_t bytes, uint64_t operations) {
 	uint64_t number, device;
 	int r = gaugeblock_stream(stream, gaugeblock_current_runtime(), &number, &device);
 	if (r != 0) {
 		return r;
 	}
-	WORDS(device, number, P(name), 0, 0, 0, 0);
-	return gaugeblock_do(GAUGEBLOCK_LAUNCH, w);
+	WORDS(device, number, P(name), bytes, operations);
+	return gaugeblock_do(GAUGEBLOCK_KERNEL, w);
 }
 
 int gaugeblock_mode(int exchange, int mode) {

@@ -73,8 +73,10 @@ GAUGEBLOCK_API int gaugeblock_attribute(int attribute);
 // a multiprocessor takes at a time, of a kernel that needs few registers.
 GAUGEBLOCK_API int gaugeblock_occupancy(int threads, size_t shared);
 
-// gaugeblock_launch_kernel gives a stream a kernel of which nothing but the name is known.
+// gaugeblock_launch_kernel gives a stream a kernel of which nothing but the name is known, and
+// gaugeblock_launch_sized one that moves so many bytes and computes so many operations of single precision.
 GAUGEBLOCK_API int gaugeblock_launch_kernel(const char *name, void *stream);
+GAUGEBLOCK_API int gaugeblock_launch_sized(const char *name, void *stream, uint64_t bytes, uint64_t operations);
 
 // Memory of the host's that devices can reach: hostmemory.c. The functions that free are given the
 // kind; what is not of it is INVALID_VALUE.

@@ -215,17 +215,24 @@ static Entry kernel(const void *function) {
 	return e;
 }
 
-static Error launch(const void *function, void *stream) {
+// moved is how much a kernel moves, if each thread reads and writes some vectors of 16 bytes. Of code that runs in
+// a loop over more it is too little.
+static uint64_t moved(Dim grid, Dim block) {
+	enum { OF_THREAD = 48 };
+	return (uint64_t)grid.x * grid.y * grid.z * block.x * block.y * block.z * OF_THREAD;
+}
+
+static Error launch(const void *function, Dim grid, Dim block, void *stream) {
 	Entry e = kernel(function);
 	if (e.code != NULL && architecture_of(e.code) == 0) {
 		return gaugeblock_ended(NO_KERNEL_IMAGE);
 	}
-	return gaugeblock_ended(gaugeblock_launch_kernel(e.name == NULL ? "kernel" : e.name, stream));
+	return gaugeblock_ended(gaugeblock_launch_sized(e.name == NULL ? "kernel" : e.name, stream, moved(grid, block), 0));
 }
 
 GAUGEBLOCK_API Error cudaLaunchKernel(const void *function, Dim grid, Dim block, void **arguments, size_t shared, void *stream) {
-	(void)grid, (void)block, (void)arguments, (void)shared;
-	return launch(function, stream);
+	(void)arguments, (void)shared;
+	return launch(function, grid, block, stream);
 }
 
 GAUGEBLOCK_API Error __cudaLaunchKernel(const void *function, Dim grid, Dim block, void **arguments, size_t shared, void *stream) {
@@ -241,7 +248,7 @@ typedef struct { Dim grid, block; size_t shared; void *stream, *attributes; unsi
 
 GAUGEBLOCK_API Error cudaLaunchKernelExC(const LaunchConfig *config, const void *function, void **arguments) {
 	(void)arguments;
-	return launch(function, config->stream);
+	return launch(function, config->grid, config->block, config->stream);
 }
 
 // What is said of a kernel's code is what a small kernel would have.

@@ -310,10 +310,12 @@ API cuTensorMapEncodeTiled(void *map) {
 API cuProfilerStart(void) { return 0; }
 API cuProfilerStop(void) { return 0; }
 
-// There are no tables of functions that are not documented.
+// There are no tables of functions that are not documented. Who asks for one is a CUDA runtime that is
+// linked in statically.
 API cuGetExportTable(const void **table, const void *uuid) {
 	(void)uuid;
 	*table = NULL;
+	gaugeblock_lacks("a CUDA runtime that is linked in statically (it asks for cuGetExportTable; link with -cudart shared)");
 	return INVALID_VALUE;
 }
 

@@ -25,9 +25,22 @@ API cublasLtMatmulAlgoCheck(void *h, void *operation, void *a, void *b, void *c,
 	return 0;
 }
 
-API cublasLtMatmul(void *h, void *operation, const void *alpha, const void *a, void *la, const void *b, void *lb, const void *beta,
-	const void *c, void *lc, void *d, void *ld, const void *algorithm, void *workspace, size_t bytes, void *stream) {
-	(void)h, (void)operation, (void)alpha, (void)a, (void)la, (void)b, (void)lb, (void)beta, (void)c, (void)lc, (void)d, (void)ld;
+// What is known of a matrix.
+typedef struct { int type; uint64_t rows, columns; } Layout;
+
+API cublasLtMatrixLayoutCreate(Layout **made, int type, uint64_t rows, uint64_t columns, int64_t leading) {
+	(void)leading;
+	int r = make((void **)made);
+	if (r == 0) {
+		**made = (Layout){type, rows, columns};
+	}
+	return r;
+}
+
+API cublasLtMatmul(void *h, void *operation, const void *alpha, const void *a, const Layout *la, const void *b, void *lb, const void *beta,
+	const void *c, void *lc, void *d, const Layout *ld, const void *algorithm, void *workspace, size_t bytes, void *stream) {
+	(void)h, (void)operation, (void)alpha, (void)a, (void)b, (void)lb, (void)beta, (void)c, (void)lc, (void)d;
 	(void)algorithm, (void)workspace, (void)bytes;
-	return gaugeblock_launch_kernel("cublasLtMatmul", stream) == 0 ? 0 : FAILED;
+	uint64_t inner = ld->rows == 0 ? 0 : la->rows * la->columns / ld->rows; // a has the rows of d, one way or the other
+	return multiply(stream, "cublasLtMatmul", (long long)ld->rows, (long long)ld->columns, (long long)inner, 1, la->type);
 }

@@ -188,36 +188,40 @@ static size_t bytes_of(size_t count, int type) {
 
 #include "nccl_exchange.h"
 
-static int collective(const char *name, void *stream) { return gaugeblock_launch_kernel(name, stream) == 0 ? 0 : FAILED; }
+// A collective is a piece of work. LINK is how much slower bytes go between devices than within one.
+enum { LINK = 16 };
+static int collective(const char *name, size_t bytes, void *stream) {
+	return gaugeblock_launch_sized(name, stream, LINK * bytes, 0) == 0 ? 0 : FAILED;
+}
 
 API ncclAllReduce(const void *from, void *to, size_t count, int type, int operation, struct communicator *c, void *stream) {
 	size_t bytes = bytes_of(count, type);
 	exchange(c, stream, &(Exchange){REDUCE, type, operation, -1, from, to, bytes, 0, bytes});
-	return collective("ncclAllReduce", stream);
+	return collective("ncclAllReduce", bytes, stream);
 }
 
 API ncclReduceScatter(const char *from, void *to, size_t count, int type, int operation, struct communicator *c, void *stream) {
 	size_t bytes = bytes_of(count, type);
 	exchange(c, stream, &(Exchange){REDUCE, type, operation, -1, from, to, bytes * (size_t)c->ranks, bytes * (size_t)c->rank, bytes});
-	return collective("ncclReduceScatter", stream);
+	return collective("ncclReduceScatter", bytes * (size_t)c->ranks, stream);
 }
 
 API ncclAllGather(const void *from, char *to, size_t count, int type, struct communicator *c, void *stream) {
 	size_t bytes = bytes_of(count, type);
 	exchange(c, stream, &(Exchange){GATHER, type, 0, -1, from, to, bytes, 0, bytes});
-	return collective("ncclAllGather", stream);
+	return collective("ncclAllGather", bytes * (size_t)c->ranks, stream);
 }
 
 API ncclAlltoAll(const char *from, char *to, size_t count, int type, struct communicator *c, void *stream) {
 	size_t bytes = bytes_of(count, type);
 	exchange(c, stream, &(Exchange){GATHER, type, 0, -1, from, to, bytes * (size_t)c->ranks, bytes * (size_t)c->rank, bytes});
-	return collective("ncclAlltoAll", stream);
+	return collective("ncclAlltoAll", bytes * (size_t)c->ranks, stream);
 }
 
 API ncclBroadcast(const void *from, void *to, size_t count, int type, int root, struct communicator *c, void *stream) {
 	size_t bytes = bytes_of(count, type);
 	exchange(c, stream, &(Exchange){ROOT, type, 0, root, from, to, bytes, 0, bytes});
-	return collective("ncclBroadcast", stream);
+	return collective("ncclBroadcast", bytes, stream);
 }
 
 API ncclBcast(void *buffer, size_t count, int type, int root, struct communicator *c, void *stream) {
@@ -227,7 +231,7 @@ API ncclBcast(void *buffer, size_t count, int type, int root, struct communicato
 API ncclReduce(const void *from, void *to, size_t count, int type, int operation, int root, struct communicator *c, void *stream) {
 	size_t bytes = bytes_of(count, type);
 	exchange(c, stream, &(Exchange){REDUCE, type, operation, -1, from, c->rank == root ? to : NULL, bytes, 0, bytes});
-	return collective("ncclReduce", stream);
+	return collective("ncclReduce", bytes, stream);
 }
 
 // sends: this rank sends to another alone, or receives.
@@ -244,7 +248,7 @@ API ncclSend(const void *from, size_t count, int type, int peer, struct communic
 		return FAILED;
 	}
 	sent(c, peer, from, bytes_of(count, type));
-	return collective("ncclSend", stream);
+	return collective("ncclSend", bytes_of(count, type), stream);
 }
 
 API ncclRecv(void *to, size_t count, int type, int peer, struct communicator *c, void *stream) {
@@ -252,5 +256,5 @@ API ncclRecv(void *to, size_t count, int type, int peer, struct communicator *c,
 		return FAILED;
 	}
 	received(c, peer, to, bytes_of(count, type), stream);
-	return collective("ncclRecv", stream);
+	return collective("ncclRecv", bytes_of(count, type), stream);
 }

@@ -1,0 +1,79 @@
+//go:build cgo && linux
+
+package host
+
+import (
+	"bytes"
+	"os"
+	"strconv"
+	"time"
+
+	"gaugeblock/fakegpu"
+	"gaugeblock/fakegpu/cuda/gpus"
+)
+
+// A model of durations, for a schedule by time. What the host takes was read off the times of a memory history
+// of PyTorch 2.11 on a machine with H200s: between kernels about 10 microseconds pass, around an allocation of the
+// driver 300, and before the first kernel of a name some milliseconds.
+const (
+	hostGives  = 25 * time.Microsecond
+	hostCalls  = time.Microsecond
+	hostMemory = 200 * time.Microsecond
+	hostFirst  = 8 * time.Millisecond
+)
+
+// What work takes: a start, and what the device moves and computes at a share of its rates.
+const (
+	workStarts = 3 * time.Microsecond
+	attained   = 0.7
+)
+
+// hostLink is how much slower bytes go to the host and from it than within a device.
+const hostLink = 64
+
+// NCCL's watchdog of PyTorch sleeps for a tenth of a second between two looks at what is complete, and lets go of
+// tensors then. If work is slower than in the model, it is late as well.
+const (
+	watchdogIsLate = 300 * time.Millisecond
+	watchdogName   = "pt_nccl_watchdg"
+)
+
+// durations are those of a GPU whose work takes so many times as long as the model says.
+func durations(gpu gpus.GPU, slower float64) fakegpu.Durations {
+	if gpu.Name == "" {
+		gpu = gpus.All[0]
+	}
+	perByte, perOperation := 1/(attained*gpu.BytesPerSecond()), 1/(attained*gpu.OperationsPerSecond())
+	return fakegpu.Durations{
+		Give: hostGives, Call: hostCalls, Memory: hostMemory, First: hostFirst,
+		Work: func(moved, operations uint64) time.Duration {
+			seconds := max(float64(moved)*perByte, float64(operations)*perOperation)
+			return time.Duration(slower * (float64(workStarts) + seconds*float64(time.Second)))
+		},
+	}
+}
+
+// looks is how long ago something must have been complete for the calling thread to have seen it.
+func (p *Process) looks() time.Duration {
+	if p.Watchdog == 0 {
+		return 0
+	}
+	name, err := os.ReadFile("/proc/thread-self/comm")
+	if err != nil || !bytes.Equal(bytes.TrimSpace(name), []byte(watchdogName)) {
+		return 0
+	}
+	return p.Watchdog
+}
+
+// factor reads a positive number from a variable; without it it is 1.
+func (s *settings) factor(variable string) float64 {
+	given := s.get(variable)
+	if given == "" {
+		return 1
+	}
+	f, err := strconv.ParseFloat(given, 64)
+	if err != nil || !(f > 0 && f < 1e6) {
+		s.fail("%s=%s: it is a number above 0", variable, given)
+	}
+	return f
+}
