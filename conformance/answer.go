@@ -62,7 +62,7 @@ func (t *Trial) checkOutOfMemory(op *trace.Op, err error) *Failure {
 	stats, failed := t.player.Allocator().Stats(oom.Device)
 	if errors.Is(failed, spec.ErrNotSupported) {
 		if oom.SegmentSize <= oom.DeviceFree && !oom.Limited {
-			return t.fail("out of memory with memory left", "%v", err)
+			return t.fail(classWithMemoryLeft, "%v", err)
 		}
 		return nil
 	}
@@ -71,7 +71,7 @@ func (t *Trial) checkOutOfMemory(op *trace.Op, err error) *Failure {
 	}
 	reserved := uint64(stats.ReservedBytes[spec.Aggregate].Current)
 	if oom.SegmentSize <= oom.DeviceFree && !(oom.Limited && reserved+oom.SegmentSize > oom.Limit) {
-		return t.fail("out of memory with memory left", "%v (%d bytes are reserved)", err, reserved)
+		return t.fail(classWithMemoryLeft, "%v (%d bytes are reserved)", err, reserved)
 	}
 	if oom.Allocated+oom.Unallocated != reserved {
 		return t.fail("out of memory statistics", "%d allocated and %d unallocated are not the %d reserved", oom.Allocated, oom.Unallocated, reserved)
@@ -83,15 +83,60 @@ func (t *Trial) checkOutOfMemory(op *trace.Op, err error) *Failure {
 // say what could not be obtained. It is explained if the driver has refused a call for
 // memory meanwhile, or has less than was requested, or if a limit is set.
 func (t *Trial) checkUnexplained(op *trace.Op, err error) *Failure {
-	if t.faulted || t.meter.refused > t.refusals || t.limited(op.Device) {
+	if t.faulted || t.limited(op.Device) {
 		return nil
+	}
+	if t.meter.refused > t.refusals {
+		return t.checkCached(op)
 	}
 	free, _, failed := t.player.GPU().MemInfo(op.Device)
 	if failed != nil || free < op.Size {
 		return nil
 	}
-	return t.fail("out of memory with memory left", "a request of %d bytes failed, the driver has %d bytes free and has refused nothing: %v",
+	return t.fail(classWithMemoryLeft+whatFails(op, err), "a request of %d bytes failed, the driver has %d bytes free and has refused nothing: %v",
 		op.Size, free, err)
+}
+
+// The classes of requests that fail for lack of memory although there is some. What fails is behind
+// the first, so that different faults are different classes.
+const (
+	classWithMemoryLeft   = "out of memory with memory left "
+	classWithMemoryCached = "out of memory with memory cached"
+)
+
+// whatFails tells requests apart that fail for different reasons as a rule.
+func whatFails(op *trace.Op, err error) string {
+	const large = 1 << 31
+	switch {
+	case op.Size >= large:
+		return "(large)"
+	case op.Device > 0:
+		return "(other device)"
+	case op.Thread > 0:
+		return "(thread)"
+	case errors.Is(err, spec.ErrDriverOutOfMemory):
+		return "(driver)"
+	}
+	return ""
+}
+
+// checkCached looks whether the allocator could have returned enough memory: pieces of the driver's
+// of which nothing is allocated. Twice as much as was requested, and a large buffer, are enough for
+// whatever it rounds up to.
+func (t *Trial) checkCached(op *trace.Op) *Failure {
+	if op.Device != 0 || t.header.Devices > 1 { // the meter does not tell devices apart
+		return nil
+	}
+	free, _, err := t.player.GPU().MemInfo(op.Device)
+	if err != nil {
+		return nil
+	}
+	cached := t.meter.without(t.program.memory)
+	if free+cached < 2*op.Size+t.header.Geometry.LargeBuffer {
+		return nil
+	}
+	return t.fail(classWithMemoryCached, "a request of %d bytes failed when the driver had refused memory; %d bytes of the driver's are free, and %d more are in pieces of which nothing is allocated",
+		op.Size, free, cached)
 }
 
 // limited reports whether the allocator has a limit on a device.

@@ -22,6 +22,12 @@ var contractAreas = []Area{
 		Kinds: lateShares(),
 	},
 	{
+		Name: "large", What: "requests of 2 GiB and more",
+		Devices: 1, Streams: 2, Memory: 64 * spec.GiB, Live: 4,
+		Settings: []string{""}, Few: []uint64{4096, 1<<31 - 512, 1 << 31, 1<<32 - 512, 1 << 32, 1<<32 + 4096, 5 * spec.GiB},
+		Kinds: []Share{{trace.OpMalloc, 30}, {trace.OpFree, 25}, {trace.OpKernel, 30}, {trace.OpEmptyCache, 2}},
+	},
+	{
 		Name: "handles", What: "streams that are destroyed, with memory cached, and whose handles are used again",
 		Devices: 1, Streams: 4, Memory: 256 * spec.MiB, Live: 6,
 		Settings: []string{""}, Few: []uint64{4096, 40_000, 2 * spec.MiB},

@@ -18,6 +18,9 @@ const (
 	// UsesBeforeFree: the free names a stream, which need not be that of the allocation. The
 	// program makes that stream wait for all uses.
 	UsesBeforeFree
+	// UsesWaited: the host waits for all of them. Without streams of its own an allocator can do
+	// no more than rely on that.
+	UsesWaited
 )
 
 // A Contract is what the callers of an allocator do, on which it may rely. The zero value is
@@ -39,6 +42,42 @@ type Gone struct {
 }
 
 func (g *Gone) Error() string { return g.Reason }
+
+// A Complainer is an allocator that knows of its latest call what no answer tells: that it has left
+// something in the calling thread behind.
+type Complainer interface {
+	// Complaint is what the latest call has left, and words for it; ComplaintNone without any.
+	Complaint() (Complaint, string)
+}
+
+// A Complaint is a kind of such things.
+type Complaint int
+
+const (
+	ComplaintNone   Complaint = iota
+	ComplaintError            // an error of the driver as the thread's last error
+	ComplaintDevice           // another device as the current one
+)
+
+const (
+	classLeavesError  = "leaves an error"
+	classLeavesDevice = "leaves a device"
+)
+
+// checkComplaint looks whether the latest call has left something behind.
+func (t *Trial) checkComplaint() *Failure {
+	complainer, able := t.player.Allocator().(Complainer)
+	if !able {
+		return nil
+	}
+	switch kind, words := complainer.Complaint(); kind {
+	case ComplaintError:
+		return t.fail(classLeavesError, "%s", words)
+	case ComplaintDevice:
+		return t.fail(classLeavesDevice, "%s", words)
+	}
+	return nil
+}
 
 // class is the class of failures.
 func (g *Gone) class() string {
@@ -64,7 +103,7 @@ func (p *Program) touches(m *memory, slot int) {
 // unjoined is a use of the memory behind which a stream does not come.
 func (p *Program) unjoined(m *memory, slot int) (t touch, found bool) {
 	for _, t := range append([]touch{{m.slot, m.start}}, m.touched...) {
-		if !p.order.Before(t.epoch, p.streams[slot].work) {
+		if p.area.contract.Uses == UsesWaited && !p.order.Seen(t.epoch) || !p.order.Before(t.epoch, p.streams[slot].work) {
 			return t, true
 		}
 	}

@@ -117,7 +117,7 @@ func (g *Generator) freeFrom(id int64, slot int) trace.Op {
 		return trace.Op{Kind: trace.OpResetPeak}
 	}
 	op := g.program.joinAndFree(m, slot)
-	if op.Kind == trace.OpWaitStream {
+	if op.Kind == trace.OpWaitStream || op.Kind == trace.OpSynchronize {
 		g.planned = func() trace.Op { return g.freeFrom(id, slot) }
 	}
 	return g.called(op)
@@ -142,6 +142,10 @@ func (p *Program) joinAndFree(m *memory, slot int) trace.Op {
 	s := &p.streams[slot]
 	op := trace.Op{Device: s.device, Stream: s.index, Thread: spec.Thread(p.ownThread(slot))}
 	if t, found := p.unjoined(m, slot); found {
+		if p.area.contract.Uses == UsesWaited {
+			u := &p.streams[t.slot]
+			return trace.Op{Kind: trace.OpSynchronize, Device: u.device, Stream: u.index}
+		}
 		op.Kind, op.On = trace.OpWaitStream, p.streams[t.slot].index
 		return op
 	}

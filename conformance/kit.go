@@ -84,6 +84,8 @@ type kit struct {
 	keeps      Kept
 	faults     []spec.FaultSpec
 	limited    bool
+	mayKeep    uint64
+	roomy      bool
 	again      *known // nil: programs are made up
 	progress   func(done int)
 	devices    int // of programs at most; 0: as many as an area has
@@ -98,7 +100,7 @@ func (k *kit) options(area *Area) Options {
 	o := Options{
 		New: k.factory, Every: 16, Align: k.align, Overlook: k.overlooks,
 		caching: area.Name == cachingArea.Name, trusting: k.trusting,
-		keeps: k.keeps, faults: k.faults, limited: k.limited,
+		keeps: k.keeps, faults: k.faults, limited: k.limited, mayKeep: k.mayKeep,
 	}
 	if k.level >= Exact {
 		o.Against = k.against

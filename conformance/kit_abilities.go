@@ -104,6 +104,9 @@ func (k *kit) lookAround(a spec.Allocator) error {
 	return nil
 }
 
+// room is more memory than the requests of any program add up to.
+const room = 4 << 40
+
 // fit makes of an area what the allocator can do of it.
 func (k *kit) fit(area *Area) error {
 	lacks := func(kind trace.OpKind) bool { return slices.Contains(k.without, kind) }
@@ -114,6 +117,9 @@ func (k *kit) fit(area *Area) error {
 	}
 	fitted := *area
 	fitted.hardware = k.hardware
+	if k.roomy {
+		fitted.Memory = max(fitted.Memory, room)
+	}
 	if k.contract != nil {
 		fitted.contract = *k.contract
 		fitted.contract.Threads = area.has(trace.OpEndThread)

@@ -15,6 +15,7 @@ type meter struct {
 	asked, gave int          // calls that have succeeded: for memory, and to return it
 	refused     int          // calls for memory that failed for lack of it
 	pieces      []spec.Range // memory of Malloc, and reserved ranges
+	backed      []spec.Range // memory of Malloc
 }
 
 // hear counts a call.
@@ -29,7 +30,7 @@ func (m *meter) hear(c fakegpu.MemoryCall) {
 	switch c.Call {
 	case "Malloc":
 		m.asked++
-		m.pieces = append(m.pieces, piece)
+		m.pieces, m.backed = append(m.pieces, piece), append(m.backed, piece)
 	case "ReserveAddress": // no memory, but where pieces of it will be side by side
 		m.pieces = append(m.pieces, piece)
 	case "CreatePage":
@@ -52,7 +53,18 @@ func (m *meter) inOnePiece(r spec.Range) bool {
 }
 
 func (m *meter) lose(p spec.Ptr) {
-	m.pieces = slices.DeleteFunc(m.pieces, func(r spec.Range) bool { return r.Ptr == p })
+	there := func(r spec.Range) bool { return r.Ptr == p }
+	m.pieces, m.backed = slices.DeleteFunc(m.pieces, there), slices.DeleteFunc(m.backed, there)
+}
+
+// without is how many bytes of Malloc are in pieces that have none of the memory.
+func (m *meter) without(allocated []*memory) (bytes uint64) {
+	for _, piece := range m.backed {
+		if !slices.ContainsFunc(allocated, func(a *memory) bool { return piece.Overlaps(spec.Range{Ptr: a.ptr, Bytes: a.size}) }) {
+			bytes += piece.Bytes
+		}
+	}
+	return bytes
 }
 
 // listening makes a factory whose allocators' calls are heard, from the first one on.

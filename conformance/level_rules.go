@@ -35,7 +35,8 @@ var kitRules = []ruleOfClass{
 	{"alignment", safe("PointersAreAligned", "Addresses are multiples of the smallest block's size.")},
 	{"legal ", safe("LegalCallsSucceed", "A call that makes sense succeeds, unless memory is lacking or the driver fails.")},
 	{"out of memory", safe("OutOfMemoryIsTold", "A request that fails for lack of memory says so, by a *spec.OutOfMemoryError.")},
-	{"out of memory with memory left", safe("OutOfMemoryIsTrue", "A request fails for lack of memory only if neither the device nor the limit leaves room.")},
+	{classWithMemoryLeft, safe("OutOfMemoryIsTrue", "A request fails for lack of memory only if neither the device nor the limit leaves room.")},
+	{classWithMemoryCached, caching("CachedMemoryIsReturned", "Before a request fails for lack of memory, cached memory that would suffice is returned to the driver.")},
 	{"out of memory statistics", safe("OutOfMemoryAddsUp", "The bytes in an *spec.OutOfMemoryError add up to what is held.")},
 	{"restore delta", safe("RestoreTellsWhatItChanged", "A restore lists what it freed and what it created.")},
 	{"not returned", safe("EverythingIsReturned", "When all is freed and the cache emptied, the driver has everything back.")},
@@ -45,6 +46,8 @@ var kitRules = []ruleOfClass{
 	{classCrash, safe("NoCrashes", "No call ends the process.")},
 	{classHang, safe("NoHangs", "Every call comes back.")},
 	{classUnseen, safe("CanBeObserved", "Statistics, snapshots and the inspector answer, or say that they are not supported.")},
+	{classLeavesError, caching("LeavesNoError", "No call that succeeds leaves an error of the driver as the thread's last error.")},
+	{classLeavesDevice, safe("LeavesTheDevice", "After a call the device is current that was before.")},
 	{classNothing, safe("NothingIsStuck", "A call that failed for a fault of the driver succeeds when the fault is over.")},
 
 	{classGivesBack, caching("KeepsWhatItGetsBack", "Memory that is freed is kept, not returned to the driver.")},

@@ -38,6 +38,8 @@ func Minimise(f *Failure, o Options) *Failure {
 	for before := -1; before != m.weight() && m.spent < effort; {
 		before = m.weight()
 		m.dropPieces()
+		m.fewerAndLarger()
+		m.mergeRequests()
 		m.dropPairs()
 		m.mergeStreams()
 		m.simplifyHeader()
@@ -87,6 +89,40 @@ func (m *minimiser) dropPieces() {
 			if len(candidate) < len(ops) {
 				m.try(m.best.Header, candidate)
 			}
+		}
+	}
+}
+
+// fewerAndLarger makes every second request twice as large and leaves the others out, as often as
+// that fails: memory runs out after few large requests as after many small ones.
+func (m *minimiser) fewerAndLarger() {
+	for fewer := true; fewer; {
+		var candidate []trace.Op
+		requests := 0
+		for _, op := range m.best.Ops {
+			if op.Kind == trace.OpMalloc {
+				if requests++; requests%2 == 0 {
+					continue
+				}
+				op.Size *= 2
+			}
+			candidate = append(candidate, op)
+		}
+		fewer = requests > 1 && m.try(m.best.Header, candidate)
+	}
+}
+
+// mergeRequests makes one request of two on the same stream.
+func (m *minimiser) mergeRequests() {
+	for later := len(m.best.Ops) - 1; later > 0; later-- {
+		for earlier := later - 1; earlier >= 0 && later < len(m.best.Ops); earlier-- {
+			first, second := m.best.Ops[earlier], m.best.Ops[later]
+			if first.Kind != trace.OpMalloc || second.Kind != trace.OpMalloc || first.Stream != second.Stream || first.Device != second.Device {
+				continue
+			}
+			candidate := slices.Delete(slices.Clone(m.best.Ops), later, later+1)
+			candidate[earlier].Size += second.Size
+			m.try(m.best.Header, candidate)
 		}
 	}
 }

@@ -92,5 +92,12 @@ const (
 	KeepsAll
 )
 
+// MayKeep says that it keeps as many bytes of each device at the end, and no more.
+func MayKeep(bytes uint64) Option { return func(k *kit) { k.mayKeep = bytes } }
+
+// Roomy runs all programs on devices with so much memory that no request fails, for an allocator that
+// ends the process when one does.
+func Roomy() Option { return func(k *kit) { k.roomy = true } }
+
 // Keeps says what the allocator may keep.
 func Keeps(what Kept) Option { return func(k *kit) { k.keeps = what } }

@@ -82,6 +82,7 @@ type Options struct {
 	keeps    Kept
 	faults   []spec.FaultSpec // that are tried; nil: all
 	limited  bool             // the allocator has a limit that is not known
+	mayKeep  uint64           // bytes, at the end
 }
 
 // Failure is something that must not be, and how it came to be.
@@ -147,6 +148,9 @@ func (t *Trial) step(op trace.Op) (f *Failure) {
 	captured := t.program.state(&op).capture != nil
 	out := t.perform(&op)
 	if f := t.checkAnswer(&op, &out); f != nil {
+		return f
+	}
+	if f := t.checkComplaint(); f != nil {
 		return f
 	}
 	if f := t.checkLockstep(&op, &out); f != nil {

@@ -135,8 +135,21 @@ func (t *Trial) checkLeaks() *Failure {
 	if err := t.player.Close(); err != nil {
 		return t.fail("not returned", "%v", err)
 	}
+	if t.options.mayKeep > 0 {
+		return t.checkKeeps()
+	}
 	if leaks := t.options.keeps.leaked(t.player.Leaks()); len(leaks) > 0 {
 		return t.fail("leak", "at the end the driver still has: %s (%d such things)", leaks[0], len(leaks))
+	}
+	return nil
+}
+
+// checkKeeps looks whether no more is kept than the allocator may keep.
+func (t *Trial) checkKeeps() *Failure {
+	for dev := range t.header.Devices {
+		if held := t.player.GPU().InUse(spec.Device(dev)); held > t.options.mayKeep {
+			return t.fail("leak", "at the end device %d has %d bytes in use; %d may be kept", dev, held, t.options.mayKeep)
+		}
 	}
 	return nil
 }

@@ -14,6 +14,21 @@ import "gaugeblock/spec"
 // These rules are from CUDA's documentation (stream synchronization behavior, and
 // cudaErrorStreamCaptureImplicit); unlike those of capture.go they were not measured.
 
+// SetAllBlocking makes all streams that are added from now on blocking ones, in all processes.
+func (g *GPU) SetAllBlocking() {
+	g.machine.mu.Lock()
+	defer g.machine.mu.Unlock()
+	g.machine.config.BlockingStreams = true
+}
+
+// IsBlocking reports whether a stream is a blocking one.
+func (g *GPU) IsBlocking(handle spec.Stream) bool {
+	g.machine.mu.Lock()
+	defer g.machine.mu.Unlock()
+	s := g.streams[handle]
+	return s != nil && s.blocking
+}
+
 // SetBlocking makes a stream a blocking one, as if it had been created so. Like
 // AddStream it is not a call of the driver. The default stream cannot be blocking.
 func (g *GPU) SetBlocking(dev spec.Device, handle spec.Stream) error {

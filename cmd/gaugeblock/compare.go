@@ -18,6 +18,7 @@ type comparingCommand struct {
 	Allocators    []string      `arg:"" name:"allocator" help:"pytorch[:RELEASE][,SETTINGS], cudaMallocAsync, a shared library as examine takes it (lib.so, or lib.so:my_malloc,my_free), or driver:COMMAND, a program that speaks examine's line protocol."`
 	Limit         byteLimit     `name:"limit" placeholder:"SIZE" help:"The memory of the device: 4420MiB, 39.5GiB (default: so much that nothing fails)."`
 	SmallestLimit bool          `name:"smallest-limit" help:"Find the smallest device on which no request fails, for each allocator."`
+	Times         bool          `name:"times" help:"Say how long a request takes on average. Libraries and programs are processes of their own, and their calls of the driver go from one process to another."`
 	Report        string        `name:"report" placeholder:"FILE" help:"Also write an HTML page with what each held over time."`
 	JSON          bool          `name:"json" help:"Print nothing but a JSON object."`
 	Device        int           `name:"device" default:"-1" placeholder:"N" help:"Use the history of this device (default: the one that ran out of memory, or else the one with the longest history)."`
@@ -51,6 +52,10 @@ func (c *comparingCommand) Validate() error {
 
 // Run makes the requests of all allocators, and prints what they hold.
 func (c *comparingCommand) Run(env *environment) (err error) {
+	page, err := openOutput(c.Report) // before minutes are spent
+	if err != nil {
+		return err
+	}
 	var candidates []compare.Candidate
 	for _, text := range append([]string{"pytorch"}, c.Allocators...) {
 		candidate, err := compare.ParseCandidate(text)
@@ -60,10 +65,6 @@ func (c *comparingCommand) Run(env *environment) (err error) {
 		candidates = append(candidates, candidate)
 	}
 	workload, err := c.workload(env)
-	if err != nil {
-		return err
-	}
-	page, err := openOutput(c.Report)
 	if err != nil {
 		return err
 	}
@@ -78,7 +79,7 @@ func (c *comparingCommand) Run(env *environment) (err error) {
 	progress := newProgress(env.stderr, len(candidates), c.JSON)
 	progress.counting = "%d of %d allocators"
 	comparison, err := compare.Compare(workload, candidates, compare.Options{
-		Limit: c.Limit.bytes, SmallestLimit: c.SmallestLimit, Directory: dir, Patience: c.Patience,
+		Limit: c.Limit.bytes, SmallestLimit: c.SmallestLimit, Times: c.Times, Directory: dir, Patience: c.Patience,
 	}, progress.set)
 	progress.finish()
 	if err != nil {

@@ -15,7 +15,8 @@ import (
 
 // examineCommand is "gaugeblock examine".
 type examineCommand struct {
-	Subject  []string      `arg:"" name:"subject" help:"A shared library (its name ends in .so) with PyTorch's functions for a pluggable allocator; or, behind --, a program that speaks the line protocol of tools/examine/README.md, and its arguments."`
+	Python   string        `name:"python" placeholder:"FILE" help:"Examine a module in Python with functions malloc, free and so on: tools/examine/README.md."`
+	Subject  []string      `arg:"" optional:"" name:"subject" help:"A shared library (its name ends in .so) with PyTorch's functions for a pluggable allocator; or, behind --, a program that speaks the line protocol of tools/examine/README.md, and its arguments."`
 	Alloc    string        `name:"alloc" placeholder:"NAME" help:"The function that allocates (default: found among the exported functions)."`
 	Free     string        `name:"free" placeholder:"NAME" help:"The function that frees."`
 	Contract string        `name:"contract" placeholder:"WORDS" help:"What callers do before they free, and more: tools/examine/README.md (default: what the library says, or record_stream if it has that function, or joined)."`
@@ -60,6 +61,8 @@ var examineLevels = map[string]conformance.Level{
 func (c *examineCommand) Validate() error {
 	_, known := examineLevels[c.Level]
 	switch {
+	case (c.Python == "") == (len(c.Subject) == 0):
+		return errors.New("what is examined is either a library, or a program behind --, or a module by --python")
 	case !known:
 		return fmt.Errorf("--level=%s: it is one of safe, caching and exact", c.Level)
 	case c.Ops < 1:
@@ -89,7 +92,12 @@ func (c *examineCommand) Run(env *environment) (err error) {
 		Malloc: c.Alloc, Free: c.Free, Contract: c.Contract, Level: level,
 		Operations: c.Ops, Seed: c.Seed, Patience: c.Patience, Devices: c.Devices, Directory: c.Out, Build: build, Again: c.Replay,
 	}
-	if c.isOfLibrary() {
+	if c.Python != "" {
+		search.Python = c.Python
+		if err := examine.Build(build); err != nil {
+			return err
+		}
+	} else if c.isOfLibrary() {
 		search.Library = c.Subject[0]
 		if _, err := search.Functions(); err != nil {
 			return err // before anything is built

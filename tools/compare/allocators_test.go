@@ -203,3 +203,14 @@ func TestPage(t *testing.T) {
 		t.Error(page)
 	}
 }
+
+// TestTimes: how long requests take is said if it is asked for, and never otherwise.
+func TestTimes(t *testing.T) {
+	for _, times := range []bool{false, true} {
+		c := compared(t, beginning(t), Options{Times: times}, "pytorch")
+		said := strings.Contains(c.String(), "a request takes")
+		if (c.Results[0].PerRequest > 0) != times || said != times {
+			t.Errorf("asked %v: %v\n%v", times, c.Results[0].PerRequest, c)
+		}
+	}
+}

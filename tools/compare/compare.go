@@ -3,6 +3,7 @@ package compare
 import (
 	"fmt"
 	"math"
+	"time"
 
 	"gaugeblock/internal/memlimit"
 	"gaugeblock/snapshot/history"
@@ -43,7 +44,10 @@ func Compare(w *history.Workload, candidates []Candidate, o Options, progress fu
 func (c *Candidate) run(w *history.Workload, o *Options) (r Result, err error) {
 	if c.pytorch {
 		memory := memlimit.New(math.MaxInt64)
-		if r, err = c.performPyTorch(w, o.Limit, memory); err == nil && o.SmallestLimit {
+		began := time.Now()
+		r, err = c.performPyTorch(w, o.Limit, memory)
+		o.time(&r, len(w.Requests), began)
+		if err == nil && o.SmallestLimit {
 			r.SmallestLimit, err = c.smallestLimitOfPyTorch(w, memory)
 		}
 		return r, err
@@ -53,7 +57,10 @@ func (c *Candidate) run(w *history.Workload, o *Options) (r Result, err error) {
 		return r, err
 	}
 	defer subject.Close()
-	if r, err = requests(w, subject.New, c.Name, o.Limit, false); err != nil || !o.SmallestLimit || r.Error != "" {
+	began := time.Now()
+	r, err = requests(w, subject.New, c.Name, o.Limit, false)
+	o.time(&r, len(w.Requests), began)
+	if err != nil || !o.SmallestLimit || r.Error != "" {
 		return r, err
 	}
 	most := r.Most

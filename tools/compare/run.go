@@ -21,6 +21,7 @@ type Options struct {
 	SmallestLimit bool          // find the smallest one under which no request fails
 	Directory     string        // that of Build
 	Patience      time.Duration // how long a call may take; 0: 10 s
+	Times         bool          // say how long requests take; two runs say it differently
 }
 
 // Result is what came of the requests on one allocator.
@@ -34,6 +35,8 @@ type Result struct {
 	Retries     *int64   `json:"retries"`      // null: the interface does not tell
 	Failed      int      `json:"failed_requests"`
 	OutOfMemory *Failure `json:"out_of_memory"` // the first
+	// PerRequest is the time that the requests took, on average; 0: it was not asked for.
+	PerRequest time.Duration `json:"nanoseconds_per_request,omitempty"`
 	// SmallestLimit is in bytes; null: it was not asked for, or none was found.
 	SmallestLimit *uint64 `json:"smallest_limit"`
 	// Error is why the run came to an end before the requests did; "": it did not.
@@ -72,6 +75,13 @@ func (g *gauge) into(r *Result) {
 	r.Most, r.OverTime = g.most, g.overTime
 	if g.count > 0 {
 		r.Mean = g.sum / uint64(g.count)
+	}
+}
+
+// time takes the time that requests take.
+func (o *Options) time(r *Result, requests int, began time.Time) {
+	if o.Times && requests > 0 {
+		r.PerRequest = time.Since(began) / time.Duration(requests)
 	}
 }
 

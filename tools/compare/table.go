@@ -71,13 +71,17 @@ func (c *Comparison) render(hidden []int, name int) string {
 	t.Style().Options = table.OptionsNoBordersAndSeparators
 	t.Style().Format.Header = text.FormatDefault
 	t.Style().Box.PaddingLeft, t.Style().Box.PaddingRight = "", "  "
-	searched := false
+	searched, timed := false, false
 	for i := range c.Results {
 		searched = searched || c.Results[i].SmallestLimit != nil
+		timed = timed || c.Results[i].PerRequest > 0
 	}
 	header := table.Row{"allocator", "held at most", "of requested", "on average", "driver calls", "retries", "out of memory"}
 	if searched {
 		header = append(header, "smallest limit")
+	}
+	if timed {
+		header = append(header, "a request takes")
 	}
 	t.AppendHeader(header)
 	columns := []table.ColumnConfig{{Number: 1, WidthMax: name}}
@@ -93,6 +97,9 @@ func (c *Comparison) render(hidden []int, name int) string {
 				limit = spec.FormatSize(*s)
 			}
 			row = append(row, limit)
+		}
+		if timed {
+			row = append(row, c.Results[i].PerRequest.String())
 		}
 		t.AppendRow(row)
 	}

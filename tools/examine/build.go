@@ -14,8 +14,15 @@ import (
 //go:embed host/host.cc
 var hostSource string
 
-// hostName is the program that loads a library, in the directory of Build.
-const hostName = "gaugeblock-host"
+//go:embed host/host.py
+var pythonSource string
+
+// hostName is the program that loads a library, in the directory of Build, and pythonName that which
+// imports a module in Python.
+const (
+	hostName   = "gaugeblock-host"
+	pythonName = "host.py"
+)
 
 // An UnavailableError says why libraries cannot be examined here.
 type UnavailableError struct{ Reason string }
@@ -39,6 +46,14 @@ func Build(dir string) error {
 	}
 	source := filepath.Join(dir, "host.cc")
 	if err := os.WriteFile(source, []byte(hostSource), 0o644); err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(dir, pythonName), []byte(pythonSource), 0o644); err != nil {
+		return err
+	}
+	part := exec.Command(compiler, "-std=c++17", "-O2", "-Wall", "-Wextra", "-shared", "-fPIC", "-DGAUGEBLOCK_PART",
+		"-I"+filepath.Join(dir, "include"), "-o", filepath.Join(dir, "libgaugeblock-host.so"), source, "-ldl", "-pthread")
+	if err := cuda.Run(part); err != nil {
 		return err
 	}
 	return cuda.Run(exec.Command(compiler, "-std=c++17", "-O2", "-Wall", "-Wextra", "-I"+filepath.Join(dir, "include"),

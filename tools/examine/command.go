@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"strings"
 	"syscall"
+	"time"
 
 	"gaugeblock/fakegpu"
 	"gaugeblock/internal/quote"
@@ -22,6 +23,7 @@ type command struct {
 	arguments []string
 	watchdog
 	lastWords
+	marks
 
 	process *exec.Cmd
 	in      io.WriteCloser
@@ -92,6 +94,7 @@ func (c *command) start() error {
 	c.process = exec.Command(c.arguments[0], c.arguments[1:]...)
 	c.process.Stderr = c.said
 	c.process.SysProcAttr = ownGroup()
+	c.process.Env = append(os.Environ(), c.environment())
 	in, out, err := blockingPipes(c.process)
 	if err != nil {
 		return err
@@ -136,10 +139,14 @@ func (c *command) close() {
 	c.unwatch()
 	_ = c.in.Close()
 	c.kill()
+	c.killMarked()
 	_ = c.process.Wait()
 	c.process = nil
 	c.pid.Store(0)
 }
+
+// settle: a program has no pools of the driver's.
+func (c *command) settle() {}
 
 // call makes an order a request.
 func (c *command) call(m message) (words [8]uint64, exception string) {
@@ -188,8 +195,16 @@ func (c *command) how(err error) string {
 	if !errors.Is(err, io.EOF) && !errors.Is(err, syscall.EPIPE) {
 		return err.Error()
 	}
-	_ = c.process.Wait()
+	c.endSoon()
 	return "it ended: " + c.process.ProcessState.String()
+}
+
+// endSoon waits for the end of a process that has closed its output, and ends it if that takes long.
+func (c *command) endSoon() {
+	const grace = time.Second
+	over := time.AfterFunc(grace, c.kill)
+	_ = c.process.Wait()
+	over.Stop()
 }
 
 // ask sends a request, and serves the calls of the driver until there is an answer.

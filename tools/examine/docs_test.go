@@ -25,14 +25,14 @@ func page(t *testing.T) string {
 // TestPageHasEveryWord: the words of contracts, the calls of the line protocol, and the areas.
 func TestPageHasEveryWord(t *testing.T) {
 	text := page(t)
-	words := map[string]string{"align=N": "word of a contract"}
+	words := map[string]string{"align=N": "word of a contract", "keeps=SIZE": "word of a contract"}
 	for _, w := range contractWords {
 		words[w.word] = "word of a contract"
 	}
 	for call := range lineCalls {
 		words[call] = "call of the line protocol"
 	}
-	for _, area := range []string{"late", "cards", "handles", "threads"} {
+	for _, area := range []string{"late", "cards", "large", "handles", "threads"} {
 		words[area] = "area"
 	}
 	for word, what := range words {

@@ -2,7 +2,11 @@ package examine
 
 import (
 	"cmp"
+	"errors"
+	"os"
+	"os/exec"
 	"path/filepath"
+	"regexp"
 	"time"
 
 	"gaugeblock/conformance"
@@ -15,6 +19,7 @@ import (
 type Search struct {
 	Library string   // a shared library; "": a Command is examined
 	Command []string // a program that speaks the line protocol, and its arguments
+	Python  string   // a module in Python; Library is "" then
 	Malloc  string   // its function that allocates; "" finds it
 	Free    string   // its function that frees; "" finds it
 	// Contract is in the words of tools/examine/README.md; "" asks the library
@@ -59,7 +64,7 @@ func (s Search) Run() (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Report{Report: report, Functions: x.subject.named(), Contract: x.contract, Empties: x.subject.empties()}
+	r := &Report{Report: report, Functions: x.subject.named(), Contract: x.contract, Empties: x.subject.empties(), Lacking: x.subject.lacking()}
 	return r, s.writeAll(r)
 }
 
@@ -104,6 +109,9 @@ func (s *Subject) Close() { s.examination.subject.close() }
 // subject is what is examined. It has not begun.
 func (s *Search) subject() (subject, error) {
 	patience := cmp.Or(s.Patience, 10*time.Second)
+	if s.Python != "" {
+		return s.module(patience)
+	}
 	if s.Library == "" {
 		c := &command{arguments: s.Command}
 		c.patience.Store(int64(patience))
@@ -117,6 +125,38 @@ func (s *Search) subject() (subject, error) {
 	l := &library{directory: s.Build, path: path, functions: functions}
 	l.patience.Store(int64(patience))
 	return l, err
+}
+
+// module is a module in Python, by the python3 of the path.
+func (s *Search) module(patience time.Duration) (subject, error) {
+	python, err := exec.LookPath("python3")
+	if err != nil {
+		return nil, errors.New("there is no python3")
+	}
+	path, err := filepath.Abs(s.Python)
+	if err != nil {
+		return nil, err
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	l := &library{directory: s.Build, path: path, python: python}
+	l.functions = functionsOfModule(string(text))
+	l.patience.Store(int64(patience))
+	return l, nil
+}
+
+// functionsOfModule are those that a module's text defines.
+func functionsOfModule(text string) (f Functions) {
+	for name, to := range map[string]*string{
+		"malloc": &f.Malloc, "free": &f.Free, "record_stream": &f.RecordStream, "empty_cache": &f.Reset, "init": &f.Init,
+	} {
+		if regexp.MustCompile(`(?m)^(def ` + name + `\(|` + name + ` *=)`).MatchString(text) {
+			*to = name
+		}
+	}
+	return f
 }
 
 // Functions finds the functions of the library, which needs nothing that is built.
@@ -143,8 +183,11 @@ func (s *Search) options(x *examination) []conformance.Option {
 	} else {
 		options = append(options, conformance.Keeps(conformance.KeepsAll))
 	}
+	if x.contract.Keeps > 0 {
+		options = append(options, conformance.MayKeep(x.contract.Keeps))
+	}
 	if x.contract.Aborts {
-		options = append(options, conformance.Faults())
+		options = append(options, conformance.Faults(), conformance.Roomy())
 	} else {
 		options = append(options, conformance.Faults(
 			spec.FaultSpec{Call: "Malloc", Error: spec.FaultOutOfMemory}, spec.FaultSpec{Call: "ReserveAddress", Error: spec.FaultOutOfMemory},

@@ -4,7 +4,13 @@ package examine
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
 	"syscall"
+	"time"
 )
 
 // ownGroup makes a process the leader of a group.
@@ -12,6 +18,32 @@ func ownGroup() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true
 
 // killGroup ends the processes of a group.
 func killGroup(leader int) { _ = syscall.Kill(-leader, syscall.SIGKILL) }
+
+// killProcessesWith ends the processes whose environment has a word, beside this one, and waits until
+// there are none.
+func killProcessesWith(word string) {
+	const tries, pause = 200, 5 * time.Millisecond
+	for try := 0; try < tries && killOnce(word) > 0; try++ {
+		time.Sleep(pause)
+	}
+}
+
+// killOnce ends those that are there, and says how many they were.
+func killOnce(word string) (found int) {
+	environments, err := filepath.Glob("/proc/[0-9]*/environ")
+	if err != nil {
+		return 0
+	}
+	for _, path := range environments {
+		pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(path)))
+		text, err := os.ReadFile(path)
+		if err == nil && pid != os.Getpid() && slices.Contains(strings.Split(string(text), "\x00"), word) {
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+			found++
+		}
+	}
+	return found
+}
 
 // endOf says how a process ended.
 func endOf(status uint64) string {

@@ -9,6 +9,9 @@ import (
 // ownGroup: Windows has no groups of processes of this kind.
 func ownGroup() *syscall.SysProcAttr { return nil }
 
+// killProcessesWith: Windows does not tell the environment of processes.
+func killProcessesWith(string) {}
+
 // killGroup ends a process.
 func killGroup(leader int) {
 	if process, err := os.FindProcess(leader); err == nil {

@@ -54,8 +54,10 @@ type library struct {
 	directory string // of Build
 	path      string
 	functions Functions
+	python    string // the interpreter of a module in Python; "": a library is examined
 	watchdog
 	lastWords
+	marks
 
 	process *exec.Cmd
 	orders  *os.File
@@ -94,7 +96,10 @@ func (l *library) begin(gpu *fakegpu.GPU) error {
 	for {
 		m, extra, err := l.read()
 		if err != nil {
-			return fmt.Errorf("the process that loads %s: %w", l.path, err)
+			return fmt.Errorf("%s cannot be loaded: %s", quote.Text(l.path), l.with("the process has ended"))
+		}
+		if m.Type == saysEnded && !l.running {
+			continue // the process before
 		}
 		switch m.Type {
 		case saysStarted:
@@ -130,9 +135,12 @@ func (l *library) start() (err error) {
 		return err
 	}
 	l.process = exec.Command(filepath.Join(l.directory, hostName), append([]string{l.directory, l.path}, l.functions.roles()...)...)
+	if l.python != "" {
+		l.process = exec.Command(l.python, filepath.Join(l.directory, pythonName), l.directory, l.path)
+	}
 	l.process.ExtraFiles = []*os.File{ends[0], ends[2], ends[5]}
 	l.process.Stdout, l.process.Stderr = l.said, l.said
-	l.process.Env = append(os.Environ(), "LD_LIBRARY_PATH="+l.directory)
+	l.process.Env = append(os.Environ(), "LD_LIBRARY_PATH="+l.directory, l.environment())
 	l.orders, l.answers, l.out = ends[1], ends[3], ends[4]
 	if err := l.process.Start(); err != nil {
 		return err
@@ -163,10 +171,13 @@ func (l *library) close() {
 	l.unwatch()
 	_ = errors.Join(l.orders.Close(), l.answers.Close())
 	_ = l.process.Process.Kill()
+	l.killMarked()
 	_ = l.process.Wait()
 	_ = l.out.Close()
 	l.process = nil
 }
+
+func (l *library) settle() { l.gpu.Settle() }
 
 // order sends an order.
 func (l *library) order(m message) error {

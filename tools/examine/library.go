@@ -18,6 +18,9 @@ type allocator struct {
 	devices  int
 	header   *trace.Header
 	live     map[spec.Ptr]allocation
+
+	complaint conformance.Complaint // about the latest call
+	words     string
 }
 
 // allocation is what a free is told.
@@ -38,6 +41,9 @@ func (x *examination) newAllocator(driver spec.Driver, h *trace.Header) (_ spec.
 	if !fake {
 		return nil, &spec.NotSupportedError{Op: "new allocator", Reason: fmt.Sprintf("a library runs on a fake GPU, not on a %T", driver)}
 	}
+	if x.contract.Blocking {
+		gpu.SetAllBlocking()
+	}
 	if err := x.subject.begin(gpu); err != nil {
 		return nil, err
 	}
@@ -50,6 +56,53 @@ func (a *allocator) device(op string, dev spec.Device) error {
 	}
 	return nil
 }
+
+// call makes a call, and remembers what it has left behind in the calling thread.
+func (a *allocator) call(m message) (words [8]uint64, exception string) {
+	before := a.currentAt(&m)
+	words, exception = a.subject.call(m)
+	a.complaint, a.words = conformance.ComplaintNone, ""
+	left := words[leftWord]
+	switch lastError, device := int32(left>>32), int(int32(left))-1; {
+	case m.Type == orderReset || left == 0:
+	case lastError != 0 && (exception != "" || m.Type == orderMalloc && words[0] == 0):
+		// who is told of a failure looks for the error
+	case lastError != 0:
+		a.complaint, a.words = conformance.ComplaintError, fmt.Sprintf("after %s, cudaPeekAtLastError is %d", m.inWords(), lastError)
+	case device >= 0 && device != before:
+		a.complaint, a.words = conformance.ComplaintDevice, fmt.Sprintf("%s was called with device %d current, and left device %d", m.inWords(), before, device)
+	}
+	return words, exception
+}
+
+// leftWord is where an answer has the thread's last error, and the current device plus 1.
+const leftWord = 7
+
+// currentAt is the device that is current when a call is made.
+func (a *allocator) currentAt(m *message) int {
+	switch m.Type {
+	case orderMalloc:
+		return int(m.Words[1])
+	case orderFree:
+		return int(m.Words[4])
+	case orderRecordStream:
+		return int(m.Words[2])
+	}
+	return 0
+}
+
+func (m *message) inWords() string {
+	switch m.Type {
+	case orderMalloc:
+		return "the function that allocates"
+	case orderFree:
+		return "the function that frees"
+	}
+	return "record_stream"
+}
+
+// Complaint implements conformance.Complainer.
+func (a *allocator) Complaint() (conformance.Complaint, string) { return a.complaint, a.words }
 
 // threw is the error of a call that has thrown an exception.
 func threw(call, exception string) error {
@@ -66,14 +119,17 @@ func (a *allocator) Malloc(r spec.Request) (spec.Ptr, error) {
 		return 0, nil
 	}
 	name, own := a.streamName(r.Device, r.Stream, r.Thread)
-	words, exception := a.subject.call(message{
+	words, exception := a.call(message{
 		Type: orderMalloc, Number: int32(r.Thread), Words: [8]uint64{r.Bytes, uint64(r.Device), name, 3: 0, 5: own},
 	})
 	p := spec.Ptr(words[0])
 	if r.Bytes == 0 {
 		return 0, a.freeNothing(p, exception, r, name)
 	}
-	if exception != "" || p == 0 {
+	if exception != "" {
+		return 0, fmt.Errorf("%s: %w", exception, &spec.OutOfMemoryError{Device: r.Device, Requested: r.Bytes})
+	}
+	if p == 0 {
 		return 0, &spec.OutOfMemoryError{Device: r.Device, Requested: r.Bytes}
 	}
 	a.live[p] = allocation{r.Bytes, r.Device, r.Stream}
@@ -83,7 +139,7 @@ func (a *allocator) Malloc(r spec.Request) (spec.Ptr, error) {
 // freeNothing frees what was allocated for 0 bytes at once.
 func (a *allocator) freeNothing(p spec.Ptr, exception string, r spec.Request, stream uint64) error {
 	if exception == "" {
-		_, exception = a.subject.call(message{
+		_, exception = a.call(message{
 			Type: orderFree, Number: int32(r.Thread), Words: [8]uint64{uint64(p), 0, uint64(r.Device), stream, uint64(r.Device)},
 		})
 	}
@@ -107,7 +163,7 @@ func (a *allocator) Free(p spec.Ptr) error {
 func (a *allocator) free(p spec.Ptr, m allocation, s spec.Stream, thread spec.Thread) error {
 	delete(a.live, p)
 	name, own := a.streamName(m.device, s, thread)
-	_, exception := a.subject.call(message{
+	_, exception := a.call(message{
 		Type: orderFree, Number: int32(thread),
 		Words: [8]uint64{uint64(p), m.bytes, uint64(m.device), name, uint64(a.current(m.device)), own},
 	})
@@ -172,7 +228,7 @@ func (a *allocator) RecordStream(p spec.Ptr, dev spec.Device, s spec.Stream) err
 	if s == 0 { // which names the default stream of the current device
 		current = dev
 	}
-	_, exception := a.subject.call(message{
+	_, exception := a.call(message{
 		Type: orderRecordStream, Words: [8]uint64{uint64(p), uint64(s), uint64(current), uint64(dev)},
 	})
 	if exception != "" {
@@ -186,8 +242,11 @@ func (a *allocator) EmptyCache() error {
 	if !a.subject.empties() {
 		return nil
 	}
-	if _, exception := a.subject.call(message{Type: orderReset}); exception != "" {
+	if _, exception := a.call(message{Type: orderReset}); exception != "" {
 		return threw("empty_cache", exception)
+	}
+	if len(a.live) == 0 { // what streams are through with comes back now
+		a.subject.settle()
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -22,8 +23,10 @@ type subject interface {
 	// the process ends or does not answer.
 	call(m message) (words [8]uint64, exception string)
 	close()
+	settle() // what streams are through with goes back to the driver
 
 	contract() string // as it says, after begin
+	lacking() []string
 	records() bool    // it can be told of uses
 	empties() bool    // its cache can be emptied
 	named() Functions // zero for a program
@@ -94,6 +97,26 @@ func (w *watchdog) kill() {
 	}
 }
 
+// marks are the environment of what is examined, by which all processes are found that it has
+// started, whatever groups and sessions they have made.
+type marks struct{ mark string }
+
+func (m *marks) environment() string {
+	if m.mark == "" {
+		m.mark = fmt.Sprintf("GAUGEBLOCK_EXAMINED=%d-%d", os.Getpid(), examined.Add(1))
+	}
+	return m.mark
+}
+
+var examined atomic.Int64
+
+// killMarked ends them.
+func (m *marks) killMarked() {
+	if m.mark != "" {
+		killProcessesWith(m.mark)
+	}
+}
+
 func (w *watchdog) unwatch() { close(w.done) }
 
 // gone is the end of the process, which has ended in the way that is said.
@@ -131,13 +154,35 @@ func (l *lastWords) listen() (err error) {
 	return err
 }
 
+// lacking are the lines of the fake GPU's libraries on what is not there, each once.
+func (l *lastWords) lacking() (lines []string) {
+	const most, begin = 1 << 20, "fake CUDA: "
+	if l.said == nil {
+		return nil
+	}
+	text, err := io.ReadAll(io.NewSectionReader(l.said, 0, most))
+	if err != nil {
+		return nil
+	}
+	for line := range strings.Lines(string(text)) {
+		if line = strings.TrimSpace(line); strings.HasPrefix(line, begin) && !slices.Contains(lines, line) {
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}
+
 // with adds the last lines that were written for this program.
 func (l *lastWords) with(how string) string {
-	text, err := io.ReadAll(io.NewSectionReader(l.said, l.from, 1<<16))
+	const most, longest = 3, 1 << 16
+	from := l.from
+	if end, err := l.said.Seek(0, io.SeekEnd); err == nil {
+		from = max(from, end-longest)
+	}
+	text, err := io.ReadAll(io.NewSectionReader(l.said, from, longest))
 	lines := strings.Split(string(bytes.TrimSpace(text)), "\n")
 	if err != nil || lines[0] == "" {
 		return how
 	}
-	const most = 3
 	return how + "; it wrote: " + strings.Join(lines[max(0, len(lines)-most):], "; ")
 }

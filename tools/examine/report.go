@@ -12,6 +12,8 @@ type Report struct {
 	Functions Functions // zero for a program that speaks the line protocol
 	Contract  Contract
 	Empties   bool // its cache can be emptied: lost memory is found
+	// Lacking are lines of the fake GPU's libraries, on functions that were called and are not there.
+	Lacking []string
 }
 
 // String is the report for people.
@@ -23,6 +25,9 @@ func (r *Report) String() string {
 	text := fmt.Sprintf("%scontract: %v\n%v", what, r.Contract, r.Report)
 	if r.Empties {
 		text += "lost memory is found at the end of each program: EverythingIsReturned\n"
+	}
+	for _, line := range r.Lacking {
+		text += line + "\n"
 	}
 	return text
 }
@@ -37,6 +42,7 @@ type Summary struct {
 	Violations []SummaryOfOne    `json:"violations"`
 	Searched   []string          `json:"searched"` // areas
 	LeftOut    []string          `json:"left_out"`
+	Lacking    []string          `json:"lacking,omitempty"` // what was called of CUDA and is not there
 }
 
 // SummaryOfOne is a violation.
@@ -55,7 +61,7 @@ type SummaryOfOne struct {
 func (r *Report) Summary() Summary {
 	s := Summary{
 		Asked: r.Asked, Reached: r.Reached, Contract: r.Contract.String(), Functions: r.Functions.roles(),
-		Violations: []SummaryOfOne{}, Searched: []string{}, LeftOut: append([]string{}, r.LeftOut...),
+		Violations: []SummaryOfOne{}, Searched: []string{}, LeftOut: append([]string{}, r.LeftOut...), Lacking: r.Lacking,
 	}
 	for _, a := range r.Searched {
 		s.Operations += a.Operations

@@ -63,12 +63,20 @@ func (p *Process) createStream(dev spec.Device, how streamMaking) (spec.Stream, 
 	return handle, nil
 }
 
-// making is how a stream was created; a default stream has no flags.
+// making is how a stream was created; a default stream has no flags. Of a stream that was created
+// otherwise the GPU knows whether it is blocking.
 func (p *Process) making(handle spec.Stream) streamMaking {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.streams.made[handle]
+	how, created := p.streams.made[handle]
+	if !created && handle != 0 && !p.GPU.IsBlocking(handle) {
+		how.flags = nonBlocking
+	}
+	return how
 }
+
+// Settle gives back what pools keep beyond their thresholds, as somebody's wait for the device does.
+func (p *Process) Settle() { _ = p.waited() }
 
 func (p *Process) destroyStream(dev spec.Device, handle spec.Stream) error {
 	p.mu.Lock()

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_FORMS = 4, NEWEST = 13000, UNKNOWN = 14000, NO_SUCH_NAME = 1, TOO_OLD = 2 };
+enum { MOST_FORMS = 4, NEWEST = 13000, NO_SUCH_NAME = 1, TOO_OLD = 2 };
 
 // A name, and the versions in which it was given a form: name, name_v2, name_v3 ...
 typedef struct { const char *name; int since[MOST_FORMS]; } Entry;
@@ -61,7 +61,7 @@ void *gaugeblock_entry(const char *name) {
 GAUGEBLOCK_API int cuGetProcAddress_v2(const char *name, void **function, int version, uint64_t flags, int *status) {
 	int answer;
 	(void)flags;
-	if (name == NULL || function == NULL || version >= UNKNOWN) {
+	if (name == NULL || function == NULL || version > NEWEST) {
 		return INVALID_VALUE;
 	}
 	*function = gaugeblock_entry_of(name, version, &answer);

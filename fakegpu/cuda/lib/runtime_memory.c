@@ -24,6 +24,10 @@ GAUGEBLOCK_API Error cudaHostGetDevicePointer(void **device, void *ptr, unsigned
 GAUGEBLOCK_API Error cudaHostGetFlags(unsigned *flags, void *ptr) { return DRIVER(cuMemHostGetFlags(flags, ptr)); }
 
 GAUGEBLOCK_API Error cudaMallocManaged(void **ptr, size_t bytes, unsigned flags) {
+	if (ptr != NULL && bytes == 0) {
+		*ptr = NULL;
+		return 0;
+	}
 	return DRIVER(cuMemAllocManaged((Ptr *)ptr, bytes, flags));
 }
 

@@ -116,9 +116,9 @@ static void entries(void) {
 	const char *const elapsed[] = {"cuEventElapsedTime", "cuEventElapsedTime_v2", NULL};
 	const char *const none[] = {NULL};
 	printf("== entry points by version\n");
-	const int versions[] = {0, 2000, 3010, 3020, 4000, 11040, 12050, 13000, 99000};
-	for (int i = 0; i < 9; i++) entry("cuCtxCreate", versions[i], 0, context);
-	for (int i = 0; i < 9; i++) entry("cuMemAlloc", versions[i], 0, alloc);
+	const int versions[] = {0, 2000, 3010, 3020, 4000, 11040, 12050, 13000, 13010, 13020, 14000, 99000};
+	for (int i = 0; i < 12; i++) entry("cuCtxCreate", versions[i], 0, context);
+	for (int i = 0; i < 12; i++) entry("cuMemAlloc", versions[i], 0, alloc);
 	entry("cuMemAllocAsync", 11010, 0, async);
 	entry("cuMemAllocAsync", 11020, 0, async);
 	entry("cuMemAllocAsync", 11020, 1, async);

@@ -5,6 +5,9 @@
 //
 //	host FAKE LIBRARY ROLE=SYMBOL...
 //
+// Built as a library it is part of another process (host.py), which names the functions itself: then
+// LIBRARY is "-".
+//
 // FAKE is the directory of the libraries of the fake GPU. Orders come in at descriptor 3,
 // answers to calls at 4; what is called and answered goes out at 5.
 #include "gaugeblock_cuda_table.h"
@@ -207,6 +210,8 @@ const Role roles[] = {
 
 void (*makeOwnStream)(int, uint64_t); // of the fake GPU: the calling thread's default stream on a device
 void (*makeCurrent)(int);             // of the fake GPU: the calling thread's device
+int (*currentDevice)();               // of the fake GPU: the same
+std::vector<int (*)()> lastErrors;    // cudaGetLastError of each runtime
 
 void *pointer(uint64_t word) { return reinterpret_cast<void *>(uintptr_t(word)); }
 uint64_t word(void *p) { return uint64_t(reinterpret_cast<uintptr_t>(p)); }
@@ -253,12 +258,26 @@ void perform(int32_t type, uint64_t *w) {
 	}
 }
 
+// left is what a call leaves in its thread: the last error, which is taken away, and the current
+// device plus 1.
+uint64_t left() {
+	int error = 0;
+	for (auto last : lastErrors) {
+		int e = last();
+		error = error != 0 ? error : e;
+	}
+	return uint64_t(uint32_t(error)) << 32 | uint32_t(currentDevice() + 1);
+}
+
+thread_local std::string raised; // what a function that is not C++ has raised
+
 // obey does it and answers.
 void obey(const Message &order) {
 	Message answer{};
 	answer.type = Answered;
 	memcpy(answer.words, order.words, sizeof answer.words);
 	std::string text;
+	left(); // by whoever was here before
 	try {
 		perform(order.type, answer.words);
 	} catch (const std::exception &e) {
@@ -268,6 +287,12 @@ void obey(const Message &order) {
 		answer.number = 1;
 		text = "an exception that is no std::exception";
 	}
+	if (!raised.empty()) {
+		answer.number = 1;
+		text.swap(raised);
+		raised.clear();
+	}
+	answer.words[7] = left();
 	std::lock_guard<std::mutex> one(writing);
 	say(answer, text);
 }
@@ -333,12 +358,14 @@ bool find(void *library, int argc, char **argv, std::string &problem) {
 	started.type = Started;
 	started.words[0] = uint64_t(getpid());
 	say(started);
-	void *library = dlopen(argv[2], RTLD_NOW | RTLD_GLOBAL);
 	std::string problem;
-	if (library == nullptr) problem = dlerror();
-	if (library == nullptr || !find(library, argc, argv, problem)) {
-		sayText(Failed, problem);
-		_exit(111);
+	if (strcmp(argv[2], "-") != 0) {
+		void *library = dlopen(argv[2], RTLD_NOW | RTLD_GLOBAL);
+		if (library == nullptr) problem = dlerror();
+		if (library == nullptr || !find(library, argc, argv, problem)) {
+			sayText(Failed, problem);
+			_exit(111);
+		}
 	}
 	sayText(Loaded, f.contract == nullptr ? "" : f.contract());
 	std::map<int32_t, std::unique_ptr<Worker>> workers;
@@ -374,13 +401,32 @@ void *load(const std::string &path) {
 
 } // namespace
 
-int main(int argc, char **argv) {
-	std::string fake = argv[1];
+// gaugeblock_role names a function, and gaugeblock_raise says that the function which runs has raised
+// an exception: both are for functions that are not in a library.
+extern "C" void gaugeblock_role(const char *name, void *function) {
+	for (const Role &r : roles) {
+		if (strcmp(r.name, name) == 0) *r.function = function;
+	}
+}
+
+extern "C" void gaugeblock_raise(const char *text) { raised = text; }
+
+// gaugeblock_open makes what this process calls of CUDA go to the examining one.
+extern "C" void gaugeblock_open(const char *directory) {
+	std::string fake = directory;
 	void *driver = load(fake + "/libcuda.so.1");
-	for (const char *name : {"/libcudart.so.13", "/libcudart.so.12", "/libnvidia-ml.so.1"}) load(fake + name);
+	for (const char *name : {"/libcudart.so.13", "/libcudart.so.12", "/libnvidia-ml.so.1"}) {
+		void *library = load(fake + name);
+		if (void *last = dlsym(library, "cudaGetLastError")) lastErrors.push_back(reinterpret_cast<int (*)()>(last));
+	}
+	currentDevice = reinterpret_cast<int (*)()>(dlsym(driver, "gaugeblock_current"));
 	reinterpret_cast<gaugeblock_register>(dlsym(driver, "gaugeblock_cuda_register"))(call);
 	makeOwnStream = reinterpret_cast<void (*)(int, uint64_t)>(dlsym(driver, "gaugeblock_make_own_stream"));
 	makeCurrent = reinterpret_cast<void (*)(int)>(dlsym(driver, "gaugeblock_make_current"));
+}
+
+// gaugeblock_run does what is ordered until there are no more orders.
+extern "C" int gaugeblock_run(int argc, char **argv) {
 	Message order;
 	while (readAll(orders, &order, sizeof order)) {
 		if (order.type != Start) continue;
@@ -388,7 +434,6 @@ int main(int argc, char **argv) {
 		if (child == 0) program(argc, argv);
 		int status = 0;
 		waitpid(child, &status, 0);
-		if (WIFEXITED(status) && WEXITSTATUS(status) == 111) continue;
 		Message m{};
 		m.type = Ended;
 		m.words[0] = uint64_t(status);
@@ -396,3 +441,10 @@ int main(int argc, char **argv) {
 	}
 	return 0;
 }
+
+#ifndef GAUGEBLOCK_PART
+int main(int argc, char **argv) {
+	gaugeblock_open(argv[1]);
+	return gaugeblock_run(argc, argv);
+}
+#endif

@@ -57,15 +57,20 @@ extern "C" void *my_malloc(ssize_t size, int device, cudaStream_t stream) {
 	}
 	if (cudaSetDevice(device) != cudaSuccess) return nullptr;
 	char *ptr = nullptr;
-	if (cudaMalloc((void **)&ptr, rounded(size)) == cudaSuccess) return ptr;
+	const size_t bytes = fault("truncates") ? unsigned(rounded(size)) : rounded(size);
+	if (bytes == 0) return nullptr;
+	if (cudaMalloc((void **)&ptr, bytes) == cudaSuccess) return ptr;
+	if (!fault("keeps_error")) cudaGetLastError(); // or whoever looks next takes it for theirs
+	if (fault("tries_once")) return nullptr;
 	empty();
-	if (cudaMalloc((void **)&ptr, rounded(size)) == cudaSuccess) return ptr;
+	if (cudaMalloc((void **)&ptr, bytes) == cudaSuccess) return ptr;
 	if (fault("throws")) throw std::runtime_error("there is no memory");
 	return nullptr;
 }
 
 extern "C" void my_free(void *ptr, ssize_t size, int device, cudaStream_t stream) {
 	std::lock_guard<std::mutex> guard(mutex);
+	if (fault("leaves_device")) cudaSetDevice(device);
 	if (fault("loses") && size == 2 << 20) return;
 	kept(device, stream, size).push_back((char *)ptr + (fault("shifts") && size == 2 << 20 ? 512 : 0));
 }

@@ -67,6 +67,7 @@ extern "C" void *my_malloc(ssize_t size, int device, cudaStream_t stream) {
 	}
 	void *ptr = nullptr;
 	if (cudaMalloc(&ptr, bytes) == cudaSuccess) return ptr;
+	cudaGetLastError(); // it is dealt with
 	empty();
 	return cudaMalloc(&ptr, bytes) == cudaSuccess ? ptr : nullptr;
 }
@@ -74,6 +75,8 @@ extern "C" void *my_malloc(ssize_t size, int device, cudaStream_t stream) {
 extern "C" void my_free(void *ptr, ssize_t size, int device, cudaStream_t stream) {
 	std::lock_guard<std::mutex> guard(mutex);
 	Pending p = {{device, stream, (size_t(size) + 511) / 512 * 512}, ptr, {}};
+	int before = 0;
+	cudaGetDevice(&before);
 	for (cudaStream_t s : uses[ptr]) {
 		if (s == stream || fault("forgets_uses") || (fault("forgets_one") && !p.events.empty())) continue;
 		cudaEvent_t e;
@@ -82,6 +85,7 @@ extern "C" void my_free(void *ptr, ssize_t size, int device, cudaStream_t stream
 		cudaEventRecord(e, s);
 		p.events.push_back(e);
 	}
+	cudaSetDevice(before);
 	uses.erase(ptr);
 	pending.push_back(p);
 }

@@ -47,6 +47,7 @@ extern "C" void *my_malloc(ssize_t size, int device, cudaStream_t stream) {
 	}
 	void *ptr = nullptr;
 	if (cudaMalloc(&ptr, rounded(size)) == cudaSuccess) return ptr;
+	cudaGetLastError(); // it is dealt with
 	empty();
 	return cudaMalloc(&ptr, rounded(size)) == cudaSuccess ? ptr : nullptr;
 }
