@@ -128,7 +128,7 @@ func (c Answer) briefTry() string {
 			export += enough(p)
 		}
 		return export
-	case c.Sureness() == compare.OpenVerdict:
+	case c.MayBeBetter() != nil:
 		return "nothing for sure: whether other settings reserve less cannot be told from this record"
 	case now == nil || now.FirstOOM == nil:
 		return "nothing: no other settings are clearly better"
