@@ -43,8 +43,13 @@ type Calls struct {
 
 // Calls are the driver calls that an operation makes.
 func (s State) Calls(operation func(State) State) Calls {
+	current := s.Current
 	s.logsCalls, s.calls = true, Calls{}
-	return operation(s).calls
+	calls := operation(s).calls
+	for i := range calls.Made {
+		calls.Made[i].Failed.Current = current // not that of a malloc's request any more
+	}
+	return calls
 }
 
 // Names are the names of the calls.
@@ -63,6 +68,7 @@ func (s *State) driverCall(name string) {
 	}
 	now := s.copy()
 	now.logsCalls, now.calls = false, Calls{}
+	now.renumber()
 	s.calls.Made = append(s.calls.Made, Call{name, now})
 }
 

@@ -56,3 +56,20 @@ func (s *State) renumber() {
 		*n = i + 1
 	}
 }
+
+// Number makes the numbers of blocks whose Made is any number in that order, which is all that
+// another account of the allocator knows.
+func (s *State) Number() {
+	for i := range s.Segments {
+		g := &s.Segments[i]
+		for j := range g.Blocks {
+			if s.Rules.Ties == upstream.TiesBySegment {
+				g.Made = g.Blocks[j].Made
+			}
+			if s.Rules.Ties != upstream.TiesByBlock {
+				g.Blocks[j].Made = 0
+			}
+		}
+	}
+	s.renumber()
+}

@@ -143,6 +143,9 @@ func (s *State) countDriverSegment(id spec.PoolID, change int) {
 	}
 }
 
+// LooksAtMarks reports whether it matters that captures are marked.
+func (s *State) LooksAtMarks() bool { return s.Rules.Captures == upstream.CapturesByMark }
+
 // MarkCaptureBegin says that a capture has begun.
 func (s State) MarkCaptureBegin() State {
 	s.Marked++

@@ -13,14 +13,12 @@ import (
 
 // EmptyCache releases all cached memory of the default pool and of the freeable pools.
 // During a capture only the freeable pools are released. While a capture forbids to free
-// memory nothing is; but the allocator has counted its wait for all events before it knows.
+// memory nothing is.
 func (s State) EmptyCache() State {
 	s = s.copy()
 	switch {
 	case s.freeForbidden():
-		if s.Rules.Captures == upstream.CapturesByMark && !s.captureUnderway() {
-			s.Counters.NumSyncAllStreams++
-		}
+		s.countForbiddenWait()
 	case s.captureUnderway():
 		s.releaseFreeablePools()
 	default:
@@ -87,9 +85,21 @@ func (s *State) allocated() (bytes uint64) {
 	return bytes
 }
 
+// countForbiddenWait counts a wait for all events that is not made, since a capture forbids to free
+// memory: if the capture is another caller's, the allocator has counted it before it knows.
+func (s *State) countForbiddenWait() {
+	if s.Rules.Captures == upstream.CapturesByMark && !s.captureUnderway() {
+		s.Counters.NumSyncAllStreams++
+	}
+}
+
 // releaseCachedBlocks waits for all events, then releases the cached memory of the default pool
-// and of the freeable pools.
+// and of the freeable pools, unless another caller's capture forbids to free memory.
 func (s *State) releaseCachedBlocks() {
+	if s.freeForbidden() {
+		s.countForbiddenWait()
+		return
+	}
 	s.insertEventsDeferredUntilNoCapture()
 	s.synchronizeAndFreeEvents()
 	s.releaseBlocks(spec.DefaultPool, spec.LargePool, spec.SmallPool)

@@ -141,6 +141,9 @@ func (s State) SynchronizeAndFreeEvents() State {
 // event. The events of a stream are tested in order, up to the first that is not
 // complete.
 func (s *State) freeCompleted() {
+	if s.freeForbidden() {
+		return // a capture that forbids to free memory forbids to query events
+	}
 	s.aboutEvents(QueryEvent, len(s.Events))
 	for i := 0; i < len(s.Events); {
 		e := s.Events[i]

@@ -87,7 +87,12 @@ func (t Truth) GiveBack(ptr spec.Ptr) Truth {
 
 // Touch is the truth when a stream uses memory too: in a graph, if a capture is underway.
 func (t Truth) Touch(ptr spec.Ptr, id spec.DeviceStream) Truth {
-	x := Touch{Ptr: ptr, Stream: id, Captured: t.InCapture()}
+	return t.TouchIn(ptr, id, t.InCapture())
+}
+
+// TouchIn is the truth when a stream uses memory too, in a graph or not.
+func (t Truth) TouchIn(ptr spec.Ptr, id spec.DeviceStream, captured bool) Truth {
+	x := Touch{Ptr: ptr, Stream: id, Captured: captured}
 	if !slices.Contains(t.Touches, x) {
 		t.Touches = inserted(t.Touches, x, Touch.Compare)
 	}

@@ -13,7 +13,7 @@
 (*                                                                         *)
 (*   h.segments   set of [addr, size, stream, pool, kind]                  *)
 (*   h.blocks     set of [addr, size, requested, allocated, mapped,        *)
-(*                        eventCount, uses]                                *)
+(*                        eventCount, uses]; with Ties the number made too *)
 (*   h.cached     the addresses of the blocks on the free lists            *)
 (*   h.stats      the statistics that the allocator maintains              *)
 (*                                                                         *)
@@ -32,6 +32,27 @@ NewBlock(addr, size) ==
     [addr |-> addr, size |-> size, requested |-> 0, allocated |-> FALSE,
      mapped |-> TRUE, eventCount |-> 0, uses |-> {}]
 
+(***************************************************************************)
+(* Unless Ties is "address" a block has a number, made: with "segment"     *)
+(* that of its segment, with "block" its own.  A segment has its number    *)
+(* for good.  Blocks are counted as upstream counts its Block objects: of  *)
+(* two parts the lower one is new, and a merge keeps the number of the     *)
+(* block that is freed or mapped.  The numbers say nothing but an order:   *)
+(* those of a state have no gaps (Renumbered).                             *)
+(***************************************************************************)
+Numbered(b, n) ==
+    [addr |-> b.addr, size |-> b.size, requested |-> b.requested, allocated |-> b.allocated,
+     mapped |-> b.mapped, eventCount |-> b.eventCount, uses |-> b.uses, made |-> n]
+
+\* The number of a new segment, and of a new block with "block".
+NextMade(h) ==
+    LET all == {0} \cup {b.made : b \in h.blocks} IN 1 + CHOOSE n \in all : \A m \in all : m <= n
+
+\* The number of a block that is made of a part of b.
+PartMade(h, b) == IF Ties = "block" THEN NextMade(h) ELSE b.made
+
+Renumbered(bs) == {[b EXCEPT !.made = Cardinality({c.made : c \in {d \in bs : d.made <= @}})] : b \in bs}
+
 BlockAt(h, addr) == CHOOSE b \in h.blocks : b.addr = addr
 SegmentOf(h, b) == CHOOSE g \in h.segments : Inside(b, g)
 BlocksOf(h, g) == {b \in h.blocks : Inside(b, g)}
@@ -44,7 +65,7 @@ IsSplit(h, b) == b.size < SegmentOf(h, b).size
 
 (***************************************************************************)
 (* Best fit: the smallest free block of the stream that is large enough,   *)
-(* at the lowest address among equals.                                     *)
+(* at the lowest address among equals, or the one that was made first.     *)
 (***************************************************************************)
 
 \* What the free list of a stream in one kind of a pool holds.
@@ -53,7 +74,12 @@ FreeList(h, pool, kind, stream) ==
                       /\ LET g == SegmentOf(h, b)
                          IN g.stream = stream /\ g.pool = pool /\ g.kind = kind}
 
-Before(b, c) == b.size < c.size \/ (b.size = c.size /\ b.addr < c.addr)
+Before(b, c) ==
+    IF Ties = "address"
+    THEN b.size < c.size \/ (b.size = c.size /\ b.addr < c.addr)
+    ELSE \/ b.size < c.size
+         \/ b.size = c.size /\ b.made < c.made
+         \/ b.size = c.size /\ b.made = c.made /\ b.addr < c.addr
 First(S) == CHOOSE b \in S : \A c \in S \ {b} : Before(b, c)
 
 \* Oversize blocks serve only requests of about their size.
@@ -108,7 +134,9 @@ InactiveSplitOnAlloc(h, b, size) ==
 
 \* The low bytes of a free block are allocated.
 AllocBytes(h, b, size, requested) ==
-    LET low  == [b EXCEPT !.size = size, !.allocated = TRUE, !.requested = requested]
+    LET low  == IF Ties = "block" /\ size < b.size
+                THEN [b EXCEPT !.size = size, !.allocated = TRUE, !.requested = requested, !.made = NextMade(h)]
+                ELSE [b EXCEPT !.size = size, !.allocated = TRUE, !.requested = requested]
         rest == IF size < b.size
                 THEN {[b EXCEPT !.addr = @ + size, !.size = @ - size]}
                 ELSE {}
@@ -134,7 +162,9 @@ Mergeable(h, b) ==
 
 TryMergeBlocks(h, b) ==
     LET parts == {b} \cup Mergeable(h, b)
-    IN [NewBlock(Min({c.addr : c \in parts}), SumOfSizes(parts)) EXCEPT !.mapped = b.mapped]
+    IN IF Ties = "address"
+       THEN [NewBlock(Min({c.addr : c \in parts}), SumOfSizes(parts)) EXCEPT !.mapped = b.mapped]
+       ELSE Numbered([NewBlock(Min({c.addr : c \in parts}), SumOfSizes(parts)) EXCEPT !.mapped = b.mapped], b.made)
 
 \* How inactiveSplit changes when a freed block absorbs its neighbours.
 InactiveSplitOnFree(h, absorbed, merged) ==

@@ -59,7 +59,9 @@ SplitAt(h, b, addr) ==
     IF b.addr = addr THEN h
     ELSE LET low == NewBlock(b.addr, addr - b.addr)
              high == NewBlock(addr, End(b) - addr)
-         IN [h EXCEPT !.blocks = (@ \ {b}) \cup {low, high}, !.cached = @ \cup {addr},
+         IN [h EXCEPT !.blocks = (@ \ {b}) \cup IF Ties = "address" THEN {low, high}
+                                               ELSE {Numbered(low, PartMade(h, b)), Numbered(high, b.made)},
+                     !.cached = @ \cup {addr},
                       !.stats.inactiveSplit =
                           @ + IF ExpandableSegments \/ IsSplit(h, b) THEN 0 ELSE b.size]
 
@@ -84,11 +86,18 @@ SetSegmentsStateToCheckpoint(h, layout) ==
 \* All of a range is mapped, in blocks of the pool.
 IsMapped(id, x) == BytesOf(x) \subseteq UNION {BytesOf(b) : b \in MappedBlocks(PoolHeap, id)}
 
+\* More of a segment is mapped than was saved.
+HasGrown(checkpoint) ==
+    \E g \in segments :
+        LET was == {x \in checkpoint.blocks : Inside(x, g)}
+        IN was # {} /\ SumOfSizes({b \in BlocksOf(PoolHeap, g) : b.mapped}) > SumOfSizes(was)
+
 \* No other stream uses a block of the pool, and what was saved is still mapped.
 Restorable(checkpoint) ==
     /\ P!UseCount(checkpoint.pool) > 0
     /\ \A b \in MappedBlocks(PoolHeap, checkpoint.pool) : b.eventCount = 0 /\ b.uses = {}
     /\ \A x \in checkpoint.blocks : IsMapped(checkpoint.pool, x)
+    /\ RestoreRefusesGrown => ~HasGrown(checkpoint)
 
 RECURSIVE AppendUsesOfAll(_, _)
 AppendUsesOfAll(h, addrs) ==
@@ -171,6 +180,9 @@ CheckpointsCanBeRestored ==
             LET can == /\ WaitingOf(c.pool) = {}
                        /\ \A x \in given, t \in touched : x.pool = c.pool => t.addr # x.addr
                        /\ \A b \in c.blocks : BytesOf(b) \subseteq UNION {BytesOf(y) : y \in GrantsOf(c.pool)}
+                       /\ RestoreRefusesGrown => \A y \in GrantsOf(c.pool), g \in segments :
+                              Inside(y, g) /\ (\E b \in c.blocks : Inside(b, g)) =>
+                                  \E b \in c.blocks : Overlap(b, y)
             IN can = ENABLED SetCheckpointPoolState(c.pool)
 
 \* What is saved as allocated is what the program holds of the pool, with all of its memory.

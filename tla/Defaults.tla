@@ -38,6 +38,12 @@ MaxSplitSizes == {100}      \* the values of MaxSplitSize that programs set (Set
 (***************************************************************************)
 FirstRoutingWins == FALSE   \* of several routings that accept a request the one begun first serves it
 UseOnOOMLast == FALSE       \* OverflowPools serve when all else has failed, not before the cache is released
+UseOnOOMExpandable == FALSE \* they serve with blocks of expandable segments too
+Ties == "address"           \* the order of free blocks of one size: "address"; "block" or "segment": made first
+Captures == "routing"       \* what is a capture: "routing", any; "mark", the current stream's (CurrentStream.tla)
+PoolEndCompletesDeferred == FALSE \* the end of a pool's routing processes the pool's deferred frees
+RestoreRefusesGrown == FALSE \* no restore of a pool of which an expandable segment has grown
+LimitRounded == FALSE       \* the limit that is a fraction of the memory is rounded, not truncated (Driver.tla)
 
 (***************************************************************************)
 (* The device, and what programs do with it.                               *)
@@ -46,6 +52,7 @@ Memory == 4                 \* of the device
 Limit == 100                \* on the memory reserved from the driver (above Memory, and above every segment: none)
 Streams == {1, 2}           \* a set of numbers
 Sizes == {1, 2}             \* what programs request: a set of numbers
+Fraction == 100             \* of the memory that may be reserved, in hundredths, where Limit is AllowedMemory (Driver.tla)
 Threads == {1, 2}           \* that call malloc at the same time (TwoStepMalloc.tla)
 OwnWork == FALSE            \* programs launch work on the stream that memory was allocated for: see Launch
 
@@ -57,6 +64,7 @@ MaxUses == 1                \* the highest use count that programs make
 OverflowPools == {}         \* the private pools that are marked use_on_oom
 RoutesUncaptured == FALSE   \* programs route requests to a pool without a capture (use_mem_pool)
 UncapturedPools == {}       \* to which pools they do
+MarksCaptures == TRUE       \* programs mark their captures, as CUDAGraph does; it matters unless Captures is "routing"
 RecordsTwice == FALSE       \* programs record a use in a capture and outside of it: see RecordStream
 RoutesTwice == FALSE        \* programs route a stream to a second pool while it is routed to one
 KeepsCheckpoints == FALSE   \* programs keep the checkpoint of a pool beyond its last use
@@ -69,9 +77,12 @@ MaxDriverCalls == 9         \* that an operation makes: one of them fails
 
 ASSUME
     /\ {MinBlock, SmallSize, SmallBuffer, MinLargeAlloc, LargeBuffer, RoundLarge} \subseteq Nat \ {0}
-    /\ {MaxSplitSize, MaxNonSplitRounding, Memory, Limit, MaxUses, MaxDriverCalls} \subseteq Nat
-    /\ {ExpandableSegments, FirstRoutingWins, UseOnOOMLast, RecordsTwice, RoutesTwice, KeepsCheckpoints, RelaxedCaptures} \subseteq BOOLEAN
+    /\ {MaxSplitSize, MaxNonSplitRounding, Memory, Limit, MaxUses, MaxDriverCalls, Fraction} \subseteq Nat
+    /\ {ExpandableSegments, FirstRoutingWins, UseOnOOMLast, UseOnOOMExpandable, PoolEndCompletesDeferred, MarksCaptures} \subseteq BOOLEAN
+    /\ {RestoreRefusesGrown, LimitRounded, RecordsTwice, RoutesTwice, KeepsCheckpoints, RelaxedCaptures} \subseteq BOOLEAN
     /\ Streams \cup Sizes \cup Threads \cup PoolIds \cup MaxSplitSizes \subseteq Nat \ {0}
+    /\ Ties \in {"address", "block", "segment"}
+    /\ Captures \in {"routing", "mark"}
     /\ OverflowPools \subseteq PoolIds
     /\ UncapturedPools \subseteq PoolIds
     /\ MinBlock <= SmallSize /\ SmallSize <= SmallBuffer /\ SmallSize < LargeBuffer

@@ -29,6 +29,9 @@ LowestHole(device, size) ==
     Min({a \in {0} \cup {End(x) : x \in device} :
             \A x \in device : ~Overlap(x, [addr |-> a, size |-> size])})
 
+\* The limit that a program sets as a fraction of the memory: Limit <- AllowedMemory.
+AllowedMemory == (Fraction * Memory + IF LimitRounded THEN 50 ELSE 0) \div 100
+
 WithinLimit(h, p) == h.stats.reserved + p.allocSize <= Limit
 HasMemory(h, p) == SumOfSizes(h.device) + p.allocSize <= Memory
 
@@ -42,7 +45,8 @@ AdoptSegment(h, p, range) ==
     LET g == [addr |-> range.addr, size |-> range.size,
               stream |-> p.stream, pool |-> p.pool, kind |-> p.kind]
     IN [h EXCEPT !.segments = @ \cup {g},
-                 !.blocks = @ \cup {NewBlock(g.addr, g.size)},
+                 !.blocks = @ \cup {IF Ties = "address" THEN NewBlock(g.addr, g.size)
+                                    ELSE Numbered(NewBlock(g.addr, g.size), NextMade(h))},
                  !.stats.reserved = @ + g.size]
 
 \* A new segment, and the one block in it: the set of the block, empty if the

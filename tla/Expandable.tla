@@ -47,8 +47,11 @@ MergeFree(h, b) ==
 MapBlock(h, b, bytes) ==
     LET pages == Covering(SegmentOf(h, b), [addr |-> b.addr, size |-> bytes])
         size  == SumOfSizes(pages)
-        fresh == NewBlock(b.addr, size)
-        rest  == IF size < b.size THEN {Unmapped(b.addr + size, b.size - size)} ELSE {}
+        fresh == IF Ties = "address" THEN NewBlock(b.addr, size) ELSE Numbered(NewBlock(b.addr, size), b.made)
+        rest  == IF size < b.size
+                 THEN {IF Ties = "address" THEN Unmapped(b.addr + size, b.size - size)
+                       ELSE Numbered(Unmapped(b.addr + size, b.size - size), PartMade(h, b))}
+                 ELSE {}
         cut   == [h EXCEPT !.blocks = (@ \ {b}) \cup {fresh} \cup rest,
                            !.device = @ \cup pages,
                            !.stats.reserved = @ + size]
@@ -80,7 +83,8 @@ ReserveSegment(h, p) ==
     LET size == ReserveSize(p.kind)
         addr == LowestHole(h.segments, size)
         g == [addr |-> addr, size |-> size, stream |-> p.stream, pool |-> p.pool, kind |-> p.kind]
-    IN [h EXCEPT !.segments = @ \cup {g}, !.blocks = @ \cup {Unmapped(addr, size)}]
+    IN [h EXCEPT !.segments = @ \cup {g}, !.blocks = @ \cup {IF Ties = "address" THEN Unmapped(addr, size)
+                                                                ELSE Numbered(Unmapped(addr, size), NextMade(h))}]
 
 \* Pages are mapped until the block is large enough.  If the device runs out of
 \* memory, what was mapped until then stays mapped.
@@ -120,16 +124,26 @@ Unmappable(h, b) ==
 UnmapPages(h, b, pages) ==
     LET size   == SumOfSizes(pages)
         addr   == Min({x.addr : x \in pages})
-        before == IF b.addr < addr THEN {NewBlock(b.addr, addr - b.addr)} ELSE {}
-        behind == IF addr + size < End(b) THEN {NewBlock(addr + size, End(b) - addr - size)} ELSE {}
+        before == IF b.addr < addr
+                  THEN {IF Ties = "address" THEN NewBlock(b.addr, addr - b.addr)
+                        ELSE Numbered(NewBlock(b.addr, addr - b.addr), PartMade(h, b))}
+                  ELSE {}
+        behind == IF addr + size < End(b)
+                  THEN {IF Ties = "address" THEN NewBlock(addr + size, End(b) - addr - size)
+                        ELSE Numbered(NewBlock(addr + size, End(b) - addr - size),
+                                      PartMade([h EXCEPT !.blocks = @ \cup before], b))}
+                  ELSE {}
         left   == before \cup behind
         ready  == DoneAll(h, SegmentOf(h, b).stream)
         cut    == [ready EXCEPT
-                            !.blocks = (@ \ {b}) \cup left \cup {Unmapped(addr, size)},
+                            !.blocks = (@ \ {b}) \cup left
+                                        \cup {IF Ties = "address" THEN Unmapped(addr, size)
+                                              ELSE Numbered(Unmapped(addr, size), b.made)},
                             !.cached = (@ \ {b.addr}) \cup {c.addr : c \in left},
                             !.device = @ \ pages,
                             !.stats.reserved = @ - size]
-    IN MergeFree(ReturnPages(cut, SegmentOf(h, b)), Unmapped(addr, size))
+    IN MergeFree(ReturnPages(cut, SegmentOf(h, b)), IF Ties = "address" THEN Unmapped(addr, size)
+                                                      ELSE Numbered(Unmapped(addr, size), b.made))
 
 \* The pages that lie wholly in a free block are unmapped, unless the stream of the
 \* segment is captured.  A segment without pages is released, with its addresses.

@@ -11,8 +11,11 @@ TypeOK ==
     /\ DOMAIN work = Streams /\ \A s \in Streams : Range(work[s]) \subseteq [addr : Nat, size : Nat]
     /\ illegal \subseteq {"record", "query", "wait", "free"}
     /\ segments \subseteq [addr : Nat, size : Nat, stream : Streams, pool : {0} \cup PoolIds, kind : Kinds]
-    /\ blocks \subseteq [addr : Nat, size : Nat, requested : Nat, allocated : BOOLEAN,
-                         mapped : BOOLEAN, eventCount : Nat, uses : SUBSET Streams]
+    /\ IF Ties = "address"
+       THEN blocks \subseteq [addr : Nat, size : Nat, requested : Nat, allocated : BOOLEAN,
+                              mapped : BOOLEAN, eventCount : Nat, uses : SUBSET Streams]
+       ELSE blocks \subseteq [addr : Nat, size : Nat, requested : Nat, allocated : BOOLEAN,
+                              mapped : BOOLEAN, eventCount : Nat, uses : SUBSET Streams, made : Nat]
     /\ cached \subseteq Addresses
     /\ DOMAIN events = Streams /\ \A s \in Streams : Range(events[s]) \subseteq [block : Addresses, behind : Nat]
     /\ stats \in [allocated : Nat, active : Nat, reserved : Nat, inactiveSplit : Nat]

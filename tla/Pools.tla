@@ -17,6 +17,8 @@
 (*                   needs_events_deferred_until_no_capture)               *)
 (*   h.captureUses   stream uses that were recorded in a capture: set of   *)
 (*                   [block, stream]                                       *)
+(*   h.current       unless Captures is "routing": the current stream of   *)
+(*                   the caller; 0 is none of the Streams                  *)
 (*                                                                         *)
 (* While a capture is underway events cannot be queried.  The free of a    *)
 (* block that other streams used is deferred until no capture is underway. *)
@@ -32,10 +34,15 @@ poolVars == <<pools, routings, deferred, captureUses>>
 vars == <<heapVars, programVars, poolVars>>
 
 PoolHeap ==
-    [device |-> device, work |-> work, illegal |-> illegal, captures |-> captures,
-     segments |-> segments, blocks |-> blocks, cached |-> cached, events |-> events,
-     stats |-> stats, pools |-> pools, routings |-> routings, deferred |-> deferred,
-     captureUses |-> captureUses]
+    IF Captures = "routing"
+    THEN [device |-> device, work |-> work, illegal |-> illegal, captures |-> captures,
+          segments |-> segments, blocks |-> blocks, cached |-> cached, events |-> events,
+          stats |-> stats, pools |-> pools, routings |-> routings, deferred |-> deferred,
+          captureUses |-> captureUses]
+    ELSE [device |-> device, work |-> work, illegal |-> illegal, captures |-> captures,
+          segments |-> segments, blocks |-> blocks, cached |-> cached, events |-> events,
+          stats |-> stats, pools |-> pools, routings |-> routings, deferred |-> deferred,
+          captureUses |-> captureUses, current |-> 0]
 
 BecomeWithPools(h) ==
     /\ Become(h)
@@ -44,7 +51,10 @@ BecomeWithPools(h) ==
     /\ deferred' = h.deferred
     /\ captureUses' = h.captureUses
 
-CapturesUnderway(h) == h.routings # <<>>
+\* Any routing counts as a capture, or that of the caller's current stream, if it is marked.
+CapturesUnderway(h) ==
+    IF Captures = "routing" THEN h.routings # <<>>
+    ELSE IF MarksCaptures THEN StreamIsCaptured(h, h.current) ELSE FALSE
 
 \* The pool of the last of some routings that accepts a stream (FirstRoutingWins: of the first),
 \* or the default pool, 0.
@@ -80,8 +90,19 @@ RECURSIVE ResolveDeferred(_)
 ResolveDeferred(h) ==
     IF h.deferred = {} THEN h ELSE ResolveDeferred(ResolveOne(h, FirstDeferred(h)))
 
+\* Those of one pool.
+RECURSIVE ResolveDeferredOf(_, _)
+ResolveDeferredOf(h, id) ==
+    LET own == {a \in h.deferred : SegmentOf(h, BlockAt(h, a)).pool = id}
+    IN IF own = {} THEN h
+       ELSE ResolveDeferredOf(ResolveOne(h, FirstDeferred([h EXCEPT !.deferred = own])), id)
+
 \* What a malloc does first.
-Reclaim(h) == IF CapturesUnderway(h) THEN h ELSE ProcessEvents(ResolveDeferred(h))
+\* A capture of another caller that forbids to free memory forbids to query events.
+Reclaim(h) ==
+    IF CapturesUnderway(h) THEN h
+    ELSE IF Captures # "routing" /\ FreeForbidden(h) THEN ResolveDeferred(h)
+    ELSE ProcessEvents(ResolveDeferred(h))
 
 (***************************************************************************)
 (* Releasing memory to the driver.                                         *)

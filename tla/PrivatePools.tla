@@ -23,17 +23,17 @@ TakeFromFirstVisited(h, p) ==
     LET live == {q.id : q \in {r \in h.pools : r.useCount > 0}} \cap OverflowPools
         found(id) == GetFreeBlock(h, [p EXCEPT !.pool = id])
         serving == {id \in live : found(id) # {}}
-    IN IF p.pool # 0 \/ ExpandableSegments \/ serving = {} THEN {} ELSE found(FirstVisited(serving))
+    IN IF p.pool # 0 \/ (ExpandableSegments /\ ~UseOnOOMExpandable) \/ serving = {} THEN {} ELSE found(FirstVisited(serving))
 
 \* The pools that serve a malloc when the driver has no memory (use_on_oom).  They
 \* are searched as if expandable segments were off, so that blocks of expandable
-\* segments are not found.
+\* segments are not found (UseOnOOMExpandable: they are).
 TakeFromOverflowPool(h, p) ==
     IF Cardinality(OverflowPools) > 1
     THEN TakeFromFirstVisited(h, p)
     ELSE LET live  == {q.id : q \in {r \in h.pools : r.useCount > 0}} \cap OverflowPools
              found == UNION {GetFreeBlock(h, [p EXCEPT !.pool = id]) : id \in live}
-         IN IF p.pool = 0 /\ ~ExpandableSegments THEN found ELSE {}
+         IN IF p.pool = 0 /\ (UseOnOOMExpandable \/ ~ExpandableSegments) THEN found ELSE {}
 
 \* With UseOnOOMLast the overflow pools are searched when all else has failed.
 OverflowOrFail(h, p) ==
@@ -41,12 +41,14 @@ OverflowOrFail(h, p) ==
     IN IF overflow # {} THEN ReturnBlock(h, p, First(overflow)) ELSE FailOutOfMemory(h)
 
 \* The last attempt.  While a capture is underway the cache is not released, so it is made
-\* for requests of the default pool only.
+\* for requests of the default pool only, or, unless Captures is "routing", of one without a capture.
 RetryOrFail(h, p) ==
     LET last == AllocBlock(ReleaseCachedBlocksAndPools(h), p)
     IN IF CapturesUnderway(h)
        THEN IF UseOnOOMLast THEN OverflowOrFail(h, p) ELSE FailOutOfMemory(h)
-       ELSE IF last.found # {} THEN ReturnBlock(last.heap, p, First(last.found))
+       ELSE IF last.found # {}
+       THEN ReturnBlock(IF Captures = "routing" THEN last.heap ELSE CountDriverSegments(last.heap, p.pool, 1),
+                        p, First(last.found))
        ELSE IF UseOnOOMLast THEN OverflowOrFail(last.heap, p) ELSE FailOutOfMemory(last.heap)
 
 \* Oversize blocks are released of the default pool and of pools without a capture: a graph may have
@@ -77,7 +79,7 @@ ObtainBlock(h, p) == ObtainAfter(AllocBlock(h, p), p)
 
 MallocResult(h, stream, bytes) ==
     LET p     == AllocParams(stream, bytes, ChoosePool(h, stream))
-        now   == Reclaim(h)
+        now   == Reclaim(IF Captures = "routing" THEN h ELSE [h EXCEPT !.current = stream])
         found == GetFreeBlock(now, p)
     IN IF found # {} THEN ReturnBlock(now, p, First(found)) ELSE ObtainBlock(now, p)
 
@@ -165,12 +167,33 @@ BeginAllocateToPool(id, stream) ==
     /\ UNCHANGED <<device, work, illegal, segments, blocks, cached, events, stats, programVars,
                    deferred, captureUses>>
 
+\* With PoolEndCompletesDeferred, when the capture has ended: the deferred frees of the pool are
+\* processed, and then its routing ends.
+EndCompleting(id) ==
+    LET ended == [PoolHeap EXCEPT !.captures = SelectSeq(@, LAMBDA c : c.pool # id)]
+        h == ResolveDeferredOf(ended, id)
+    IN /\ \E c \in Range(captures) : c.pool = id
+       /\ captures' = h.captures
+       /\ routings' = EndRouting(h.routings, id)
+       /\ device' = h.device
+       /\ work' = h.work
+       /\ illegal' = h.illegal
+       /\ segments' = h.segments
+       /\ blocks' = IF Ties = "address" THEN h.blocks ELSE Renumbered(h.blocks)
+       /\ cached' = h.cached
+       /\ events' = h.events
+       /\ stats' = h.stats
+       /\ deferred' = h.deferred
+       /\ captureUses' = h.captureUses
+       /\ UNCHANGED <<programVars, pools>>
+
 EndAllocateToPool(id) ==
-    /\ \E c \in Range(captures) : c.pool = id
-    /\ captures' = SelectSeq(captures, LAMBDA c : c.pool # id)
-    /\ routings' = EndRouting(routings, id)
-    /\ UNCHANGED <<device, work, illegal, segments, blocks, cached, events, stats, programVars,
-                   pools, deferred, captureUses>>
+    IF PoolEndCompletesDeferred THEN EndCompleting(id)
+    ELSE /\ \E c \in Range(captures) : c.pool = id
+         /\ captures' = SelectSeq(captures, LAMBDA c : c.pool # id)
+         /\ routings' = EndRouting(routings, id)
+         /\ UNCHANGED <<device, work, illegal, segments, blocks, cached, events, stats, programVars,
+                        pools, deferred, captureUses>>
 
 \* The graph is destroyed.
 ReleasePool(id) ==
@@ -274,7 +297,7 @@ UsedPools == {q.id : q \in {r \in pools : r.useCount > 0}}
 \* The pools with use_on_oom that have a free block that fits, and the order in which they are
 \* searched: that of the fractions of the multiples of the golden ratio, .618, .236, .854, .472.
 Overflowing(stream, bytes) ==
-    IF ExpandableSegments THEN {} ELSE {id \in OverflowPools \cap UsedPools : Cached(id, stream, bytes)}
+    IF ExpandableSegments /\ ~UseOnOOMExpandable THEN {} ELSE {id \in OverflowPools \cap UsedPools : Cached(id, stream, bytes)}
 OverflowOrder == <<2, 4, 1, 3>>
 
 \* A malloc can be served only if memory is returned first.

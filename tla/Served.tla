@@ -153,10 +153,13 @@ KeepsPagesToLimit(bytes) ==
 \* The size of a free block with the unmapped memory behind it.
 Grown(b) == b.size + SumOfSizes({c \in blocks : ~c.mapped /\ c.addr = End(b) /\ InOneSegment(b, c)})
 
-Precedes(a, b) == a.size < b.size \/ (a.size = b.size /\ a.addr < b.addr)
+Precedes(a, b) ==
+    IF Ties = "address" THEN a.size < b.size \/ (a.size = b.size /\ a.addr < b.addr)
+    ELSE \/ a.size < b.size
+         \/ a.size = b.size /\ (a.made < b.made \/ (a.made = b.made /\ a.addr < b.addr))
 
-\* A block should serve a request: the smallest that fits, of several the lowest.  But one that can
-\* grow is passed over while the next in this order can grow to less.
+\* A block should serve a request: the smallest that fits, of several the lowest, or the one that was
+\* made first.  But one that can grow is passed over while the next in this order can grow to less.
 IsBest(b, all) ==
     LET behind == {c \in all : Precedes(b, c)}
         next   == {c \in behind : \A d \in behind : c = d \/ Precedes(c, d)}

@@ -25,7 +25,7 @@ VARIABLES
     illegal,   \* kinds of driver calls that were made although a capture forbids them
     \* the allocator
     segments,  \* set of [addr, size, stream, pool, kind]
-    blocks,    \* set of [addr, size, requested, allocated, mapped, eventCount, uses]
+    blocks,    \* set of [addr, size, requested, allocated, mapped, eventCount, uses], and made (Blocks.tla)
     cached,    \* set of addresses: the blocks on the free lists
     events,    \* outstanding events: [Streams -> sequence of [block, behind]]
     stats,     \* statistics: [allocated, active, reserved, inactiveSplit]
@@ -60,7 +60,7 @@ Become(h) ==
     /\ work' = h.work
     /\ illegal' = h.illegal
     /\ segments' = h.segments
-    /\ blocks' = h.blocks
+    /\ IF Ties = "address" THEN blocks' = h.blocks ELSE blocks' = Renumbered(h.blocks)
     /\ cached' = h.cached
     /\ events' = h.events
     /\ stats' = h.stats

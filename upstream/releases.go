@@ -64,12 +64,12 @@ var changes = []change{
 		rules: func(r *Rules) { r.RoutedEmptyCacheFails = false },
 	},
 	{
-		name: "2.9", tried: "2.9.1", lockstep: 7_523_814,
+		name: "2.9", tried: "2.9.1", lockstep: 10_031_467,
 		mark:  "graph_capture_record_stream_reuse",
 		rules: func(r *Rules) { r.Settings.Keys ^= settings.KeyGraphReuse },
 	},
 	{
-		name: "2.10", tried: "2.10.0", lockstep: 7_517_648, mark: "pinned_reserve_segment_size_mb",
+		name: "2.10", tried: "2.10.0", lockstep: 10_031_751, mark: "pinned_reserve_segment_size_mb",
 		rules: func(r *Rules) {
 			r.Settings.Keys ^= settings.KeyFraction | settings.KeyPinnedReserve
 			r.Settings.RestIncludesLast = false
@@ -81,7 +81,7 @@ var changes = []change{
 		},
 	},
 	{
-		name: "2.11", tried: "2.11.0", lockstep: 7_528_094, mark: "cuMemRetainAllocationHandle",
+		name: "2.11", tried: "2.11.0", lockstep: 10_030_278, mark: "cuMemRetainAllocationHandle",
 		rules: func(r *Rules) {
 			r.Settings.Keys ^= settings.KeyLargeSegmentSize
 			r.Settings.NonSplitRoundingKept = false
@@ -94,7 +94,7 @@ var changes = []change{
 		note: "ROCm's own 2.11 has expandable segments, back-ported from 2.12 (ROCm/pytorch#3106), and no fabric handles",
 	},
 	{
-		name: "2.12", tried: "2.12.1", lockstep: 7_528_445, statistics: "num_oom_rejections",
+		name: "2.12", tried: "2.12.1", lockstep: 10_029_528, statistics: "num_oom_rejections",
 		mark: "Preemptively rejecting allocation: requested ",
 		rules: func(r *Rules) {
 			r.Settings.Keys ^= settings.KeyThrowOnOOM | settings.KeyPinnedFreeCatchAll
@@ -103,7 +103,7 @@ var changes = []change{
 		},
 	},
 	{
-		name: "2.13", tried: "2.13.0", lockstep: 7_511_339, statistics: "reserved_bytes_by_private_pools", mark: "allocateWithAddress",
+		name: "2.13", tried: "2.13.0", lockstep: 10_024_426, statistics: "reserved_bytes_by_private_pools", mark: "allocateWithAddress",
 		rules: func(r *Rules) {
 			r.Settings.Keys ^= settings.KeyPinnedMaxima
 			r.Ties = TiesBySegment
@@ -117,7 +117,7 @@ var changes = []change{
 		},
 	},
 	{
-		name: "2.14", tried: "2.14.1", lockstep: 7_524_923,
+		name: "2.14", tried: "2.14.1", lockstep: 10_038_010,
 		mark: "annotateMemory: no live allocation found at pointer ",
 		rules: func(r *Rules) {
 			r.FailedMappingUndone = true

@@ -14,7 +14,6 @@ import (
 	"gaugeblock/tla"
 	"gaugeblock/tools/torch"
 	"gaugeblock/tools/torch/binary"
-	"gaugeblock/upstream"
 )
 
 // runEdges is "gaugeblock torch --edges": one configuration after the other, with a line of
@@ -23,9 +22,6 @@ func (c *compareCommand) runEdges(env *environment, pytorch binary.Options, list
 	list, err := c.edgeConfigurations()
 	if err != nil {
 		return err
-	}
-	if r := pytorch.Release(); r.Rules.Ties != upstream.TiesByAddress {
-		return fmt.Errorf("--edges: the specification breaks ties by address, and PyTorch %s does not: take a release up to 2.11", r.Name)
 	}
 	stopped, end := interruptible()
 	defer end()

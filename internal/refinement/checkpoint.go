@@ -35,17 +35,35 @@ func (sys *System) doCheckpoint(name string, id spec.PoolID) error {
 	return fmt.Errorf("no action is called %q", name)
 }
 
-// poolBlocks is the mapped blocks of a pool.
+// poolBlocks is the mapped blocks of a pool, and how much of each expandable segment they are, if
+// that decides anything.
 func (sys *System) poolBlocks(id spec.PoolID) model.Checkpoint {
 	saved := model.Checkpoint{Pool: id}
+	segment := spec.Ptr(0)
 	sys.allocator.Inspect(0, spec.Visitor{Block: func(b *spec.BlockView) {
+		if b.First {
+			segment = b.Address
+		}
 		if b.Pool == id && b.Mapped {
+			if sys.initial.Rules.RestoreRefusesGrown && b.Expandable {
+				addMapped(&saved, segment, b.Size)
+			}
 			saved.Blocks = append(saved.Blocks, model.SavedBlock{
 				Memory: spec.Range{Ptr: b.Address, Bytes: b.Size}, Allocated: b.Allocated,
 			})
 		}
 	}})
 	return saved
+}
+
+// addMapped adds to the mapped bytes of a segment, which is the last one if it is there.
+func addMapped(saved *model.Checkpoint, segment spec.Ptr, bytes uint64) {
+	last := len(saved.Mapped) - 1
+	if last >= 0 && saved.Mapped[last].Segment == segment {
+		saved.Mapped[last].Bytes += bytes
+		return
+	}
+	saved.Mapped = append(saved.Mapped, model.MappedSize{Segment: segment, Bytes: bytes})
 }
 
 // addCheckpoints appends the checkpoints, by pool.

@@ -18,8 +18,14 @@ func (sys *System) doPool(name string, n []int) error {
 		}
 		sys.routed.Begin(id, spec.Stream(n[1]))
 		sys.record.Truth = sys.record.Truth.BeginCapture(model.PoolRouting{Pool: id, Stream: spec.Stream(n[1]), Uncaptured: sys.routed.Uncaptured[id]})
+		if err := sys.mark(id, 1); err != nil {
+			return err
+		}
 		return sys.allocator.SetUseOnOOM(0, id, sys.overflow[id])
 	case "EndAllocateToPool":
+		if err := sys.mark(id, -1); err != nil {
+			return err
+		}
 		sys.routed.End(id)
 		sys.record.Truth = sys.record.Truth.EndCapture(id)
 		return sys.allocator.EndAllocateToPool(0, id)
@@ -30,6 +36,18 @@ func (sys *System) doPool(name string, n []int) error {
 		return sys.allocator.ReleasePool(0, id)
 	}
 	return sys.doCheckpoint(name, id)
+}
+
+// mark marks the begin of a capture into a pool, 1, or its end, -1, if that decides anything.
+func (sys *System) mark(id spec.PoolID, change int) error {
+	if !sys.initial.LooksAtMarks() || !sys.marks || sys.uncaptured[id] {
+		return nil
+	}
+	sys.marked += change
+	if change > 0 {
+		return sys.allocator.MarkCaptureBegin(0)
+	}
+	return sys.allocator.MarkCaptureEnd(0)
 }
 
 // addPool appends a private pool.

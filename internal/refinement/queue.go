@@ -54,7 +54,10 @@ func (r *recordingDriver) CaptureStatus(dev spec.Device, s spec.Stream) (spec.Ca
 // RecordEvent implements spec.Driver.
 func (r *recordingDriver) RecordEvent(e spec.EventHandle, dev spec.Device, s spec.Stream) error {
 	r.about("RecordEvent")
-	r.called(model.RecordEvent, inCapture(r.record))
 	r.launchedBefore[e] = len(r.queues[s].work)
-	return r.GPU.RecordEvent(e, dev, s)
+	err := r.GPU.RecordEvent(e, dev, s)
+	if err == nil {
+		r.called(model.RecordEvent, inCapture(r.record))
+	}
+	return err
 }

@@ -45,6 +45,8 @@ func (sys *System) Refine() (*bounded.State, error) {
 			ID: spec.DeviceStream{Stream: stream}, Completed: q.completed(), Work: slices.Clone(q.work[q.completed():]),
 		})
 	}
+	s.Number()
+	s.Marked = sys.marked
 	sys.addCheckpoints(&s)
 	sys.addCalls(&s)
 	s.Truth = sys.record.Truth
@@ -69,5 +71,6 @@ func addBlock(s *bounded.State, b *spec.BlockView) {
 	g.Size += b.Size
 	g.Blocks = append(g.Blocks, model.Block{
 		Address: b.Address, Size: b.Size, RequestedSize: b.RequestedSize, State: b.State(), Unmapped: !b.Mapped,
+		Made: int(b.Order),
 	})
 }

@@ -19,6 +19,8 @@ type System struct {
 	gpu       *fakegpu.GPU
 	driver    *recordingDriver
 	allocator *alloc.Allocator
+	current   spec.Stream    // of the caller of the step, 0 if the step has none
+	caller    spec.Allocator // the allocator for that caller
 
 	overflow    map[spec.PoolID]bool // pools with use_on_oom
 	uncaptured  map[spec.PoolID]bool // routed to without a capture
@@ -30,6 +32,9 @@ type System struct {
 	record *bounded.State // of which the Truth is used
 
 	calls *Calls // where a malloc releases the lock
+
+	marks  bool // the program marks its captures
+	marked int  // captures that were marked as begun, and not as ended
 
 	faults     int // failures of driver calls so far
 	after      map[callAfter]int
@@ -62,6 +67,9 @@ func NewSystem(initial *bounded.State, c *tlc.Config) (*System, error) {
 	}
 	for _, id := range uncaptured {
 		sys.uncaptured[bounded.PoolID(id)] = true
+	}
+	if sys.marks, err = c.Bool("MarksCaptures"); err != nil {
+		return nil, err
 	}
 	maxSplits, err := c.Numbers("MaxSplitSizes")
 	if err != nil {
@@ -102,6 +110,15 @@ func (sys *System) setUp(streams []uint64) (err error) {
 	return err
 }
 
+// setCurrent makes a stream the current one of the steps that follow.
+func (sys *System) setCurrent(stream *int) {
+	sys.current = 0
+	if stream != nil {
+		sys.current = spec.Stream(*stream)
+	}
+	sys.caller = sys.allocator.For(spec.Caller{Current: spec.DeviceStream{Stream: sys.current}})
+}
+
 // streams lists the streams of the device.
 func (sys *System) streams() []spec.Stream { return slices.Sorted(maps.Keys(sys.driver.queues)) }
 
@@ -112,6 +129,8 @@ func (sys *System) Do(label string) error {
 	if err != nil {
 		return err
 	}
+	name, n, current := bounded.CurrentOf(name, n)
+	sys.setCurrent(current)
 	switch name {
 	case "Malloc":
 		return sys.malloc(spec.Request{Stream: spec.Stream(n[0]), Bytes: uint64(n[1])})
@@ -129,7 +148,7 @@ func (sys *System) Do(label string) error {
 	case "MallocSearch", "DriverMalloc", "MallocResume":
 		return sys.doTwoStep(name, n)
 	case "EmptyCache":
-		return sys.allocator.EmptyCache()
+		return sys.caller.EmptyCache()
 	case "Configure":
 		return sys.allocator.Configure(bounded.MaxSplitSettings(uint64(n[0])))
 	}
@@ -157,10 +176,14 @@ func (sys *System) free(ptr spec.Ptr) error {
 		return err
 	}
 	sys.record.Truth = sys.record.Truth.GiveBack(ptr)
-	return sys.allocator.Free(ptr)
+	return sys.caller.Free(ptr)
 }
 
 func (sys *System) recordStream(ptr spec.Ptr, s spec.Stream) error {
-	sys.record.Truth = sys.record.Truth.Touch(ptr, spec.DeviceStream{Stream: s})
-	return sys.allocator.RecordStream(ptr, 0, s)
+	captured := sys.record.Truth.InCapture()
+	if sys.current != 0 {
+		captured = sys.record.Truth.IsCaptured(sys.current)
+	}
+	sys.record.Truth = sys.record.Truth.TouchIn(ptr, spec.DeviceStream{Stream: s}, captured)
+	return sys.caller.RecordStream(ptr, 0, s)
 }

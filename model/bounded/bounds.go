@@ -31,7 +31,9 @@ const maxUnits = 255
 var coreConstants = []string{
 	"MinBlock", "SmallSize", "SmallBuffer", "MinLargeAlloc", "LargeBuffer", "RoundLarge",
 	"Memory", "Limit", "Streams", "Sizes", "OwnWork",
-	"Addresses", // not read: the TLA+ text needs enough of them, the model has all
+	"Fraction",      // of the memory, if Limit is AllowedMemory
+	"MarksCaptures", // read with private pools
+	"Addresses",     // not read: the TLA+ text needs enough of them, the model has all
 }
 
 // ReadBounds reads the constants of a configuration. A constant that is not in
@@ -49,10 +51,14 @@ func ReadBounds(c *tlc.Config, others ...string) (b Bounds, err error) {
 		MinLargeAlloc: r.number("MinLargeAlloc"), LargeBuffer: r.number("LargeBuffer"), RoundLarge: r.number("RoundLarge"),
 		DivisionsStart: 1, MaxRequest: spec.EiB, MiB: 1,
 	}
-	b.Memory, b.Limit = r.number("Memory"), r.number("Limit")
+	b.Memory = r.number("Memory")
 	b.Config = spec.DefaultConfig(b.Geometry)
 	r.fields(&b.Config, isSetting)
 	r.fields(&b.Rules, isRule)
+	if b.Rules.PoolEndCompletesDeferred { // it is a rule of that setting
+		b.Config.GraphCaptureRecordStreamReuse = true
+	}
+	b.Limit = r.limit(&b)
 	b.Sizes = r.numbers("Sizes")
 	b.OwnWork = r.bool("OwnWork")
 	for i, s := range r.numbers("Streams") {
@@ -134,11 +140,64 @@ func isSetting(constant string) bool {
 	return found && (field.Type.Kind() == reflect.Bool || field.Type.Kind() == reflect.Uint64)
 }
 
+// ruleValues are the values of rules that are neither true nor false, in their order.
+var ruleValues = map[string][]string{
+	"Ties":     {`"address"`, `"block"`, `"segment"`},
+	"Captures": {`"routing"`, `"mark"`},
+}
+
 // isRule reports whether a constant is a rule in which releases differ: it has the name of a
-// field of upstream.Rules that is true or false.
+// field of upstream.Rules that is true or false, or that has named values.
 func isRule(constant string) bool {
 	field, found := reflect.TypeFor[upstream.Rules]().FieldByName(constant)
-	return found && field.Type.Kind() == reflect.Bool
+	return found && (field.Type.Kind() == reflect.Bool || ruleValues[constant] != nil)
+}
+
+// SetRules gives the constants that are rules the values of some release, for programs that do not
+// set graph_capture_record_stream_reuse, and mark no captures.
+func SetRules(c *tlc.Config, rules upstream.Rules) (err error) {
+	all := reflect.ValueOf(rules)
+	for i := range all.NumField() {
+		name := all.Type().Field(i).Name
+		if _, undefined := c.Value(name); undefined != nil || !isRule(name) || name == "PoolEndCompletesDeferred" {
+			continue
+		}
+		value := "FALSE"
+		switch field := all.Field(i); {
+		case field.Kind() == reflect.Uint8:
+			value = ruleValues[name][field.Uint()]
+		case field.Bool():
+			value = "TRUE"
+		}
+		err = cmp.Or(err, c.Set(name, value))
+	}
+	return cmp.Or(err, c.Set("MarksCaptures", "FALSE"))
+}
+
+// ruleValue is the number of a rule's value.
+func (r *constants) ruleValue(rule string) uint64 {
+	text, err := r.config.Value(rule)
+	r.err = cmp.Or(r.err, err)
+	i := slices.Index(ruleValues[rule], text)
+	if i < 0 {
+		r.err = cmp.Or(r.err, fmt.Errorf("%s: %s is not one of %s", r.config.File, rule, ruleValues[rule]))
+		return 0
+	}
+	return uint64(i)
+}
+
+// limit is the limit in units, or that which follows from the fraction (AllowedMemory of
+// Driver.tla). A fraction of all memory is none.
+func (r *constants) limit(b *Bounds) uint64 {
+	if text, err := r.config.Value("Limit"); err != nil || text != "<-AllowedMemory" {
+		return r.number("Limit")
+	}
+	limited := model.New(0, b.Memory, b.Config, b.Geometry, b.Rules)
+	limited, result := limited.SetMemoryFraction(float64(r.number("Fraction")) / 100)
+	if r.err = cmp.Or(r.err, result.Err); limited.Limited {
+		return limited.Limit
+	}
+	return b.Memory
 }
 
 // fields reads the fields of a struct that are constants of the configuration. So a new
@@ -155,6 +214,8 @@ func (r *constants) fields(to any, isConstant func(name string) bool) {
 			field.SetBool(r.bool(name))
 		case reflect.Uint64:
 			field.SetUint(r.number(name))
+		case reflect.Uint8:
+			field.SetUint(r.ruleValue(name))
 		}
 	}
 }

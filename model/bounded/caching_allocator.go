@@ -5,6 +5,7 @@ import (
 
 	"gaugeblock/model"
 	"gaugeblock/spec"
+	"gaugeblock/upstream"
 )
 
 // CachingAllocator is CachingAllocator.tla: a program that mallocs and frees on several
@@ -125,6 +126,15 @@ func routedTo(s *model.State, stream spec.Stream) spec.PoolID {
 	return pool
 }
 
+// underway reports whether a capture is underway for a call with a current stream, by the rules. That
+// of a malloc is its own; that of other calls is none, except in CurrentStream.tla.
+func underway(s *model.State, current spec.Stream) bool {
+	if s.Rules.Captures == upstream.CapturesByMark {
+		return s.Marked > 0 && s.Truth.IsCaptured(current)
+	}
+	return len(s.Truth.Captures) > 0
+}
+
 // poolAt is the pool of the segment that contains an address.
 func poolAt(s *model.State, ptr spec.Ptr) spec.PoolID {
 	for _, g := range s.Segments {
@@ -138,9 +148,14 @@ func poolAt(s *model.State, ptr spec.Ptr) spec.PoolID {
 // canRecordStream reports whether the program can record a stream on what it holds. recordsTwice
 // says whether programs record a stream both in a capture and outside of it.
 func (c *CachingAllocator) canRecordStream(s *model.State, h model.Held, stream spec.Stream) bool {
+	return c.canRecordStreamIn(s, h, stream, s.Truth.InCapture())
+}
+
+// canRecordStreamIn is the same of a use that is captured, or not.
+func (c *CachingAllocator) canRecordStreamIn(s *model.State, h model.Held, stream spec.Stream, captured bool) bool {
 	id := onDevice(stream)
 	both := slices.ContainsFunc(s.Truth.Touches, func(x model.Touch) bool {
-		return x.Ptr == h.Ptr && x.Stream == id && x.Captured != s.Truth.InCapture()
+		return x.Ptr == h.Ptr && x.Stream == id && x.Captured != captured
 	})
 	return stream != h.Stream && (!both || c.recordsTwice)
 }

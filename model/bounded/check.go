@@ -50,6 +50,7 @@ var modules = map[string]func(*tlc.Config) (Module, error){
 	"pools":      func(c *tlc.Config) (Module, error) { return openPrivatePools(c) },
 	"checkpoint": func(c *tlc.Config) (Module, error) { return openCheckpoint(c) },
 	"two_step":   func(c *tlc.Config) (Module, error) { return openTwoStepMalloc(c) },
+	"current":    openCurrentStream,
 	"settings":   openSettings,
 	"faults":     openFaults,
 

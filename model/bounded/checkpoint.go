@@ -175,7 +175,8 @@ func (c *Checkpoint) canBeTaken(s *model.State) bool {
 }
 
 // canBeRestored: a checkpoint can be restored if nothing of its pool waits or is used by other
-// streams, and the saved memory is the pool's. Otherwise it cannot.
+// streams, and the saved memory is the pool's, with RestoreRefusesGrown all that its segments have.
+// Otherwise it cannot.
 func (c *Checkpoint) canBeRestored(s *model.State) bool {
 	for _, saved := range s.Checkpoints {
 		if useCount(s, saved.Pool) <= 0 {
@@ -191,11 +192,30 @@ func (c *Checkpoint) canBeRestored(s *model.State) bool {
 		for _, b := range saved.Blocks {
 			can = can && isGranted(s, b.Memory) && poolAt(s, b.Memory.Ptr) == saved.Pool
 		}
+		can = can && !(c.Rules.RestoreRefusesGrown && hasGrown(s, saved))
 		if _, does := restore(s, saved.Pool); does != can {
 			return false
 		}
 	}
 	return true
+}
+
+// hasGrown reports whether a segment with saved memory has other memory too.
+func hasGrown(s *model.State, saved model.Checkpoint) bool {
+	isSaved := func(in spec.Range) bool {
+		return slices.ContainsFunc(saved.Blocks, func(b model.SavedBlock) bool { return b.Memory.Overlaps(in) })
+	}
+	for _, g := range s.Segments {
+		if g.Pool != saved.Pool || !isSaved(spec.Range{Ptr: g.Address, Bytes: g.Size}) {
+			continue
+		}
+		for _, x := range s.Truth.Granted {
+			if overlaps(x, g) && !isSaved(x.Memory) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // restores: what is saved as allocated is what the program holds of the pool. After a restore

@@ -55,7 +55,7 @@ func accountingAddsUp(s *model.State) bool {
 func (c *CachingAllocator) countersFollowHistory(from *model.State, label int, to *model.State) bool {
 	stream, bytes, isMalloc := c.request(label)
 	before, after := from.Counters, to.Counters
-	captured := len(from.Truth.Captures) > 0
+	captured := underway(from, stream)
 	if c.isFault(label) {
 		return true
 	}

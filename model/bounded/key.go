@@ -9,6 +9,7 @@ import (
 
 	"gaugeblock/model"
 	"gaugeblock/spec"
+	"gaugeblock/upstream"
 )
 
 // A key is a state as bytes: a byte for each number that does not follow from others; a
@@ -192,9 +193,15 @@ func (k *coder) segment(g *model.Segment, s *model.State) {
 	k.pool(&g.Pool)
 	large := g.PoolKind == spec.LargePool
 	k.flags(&large, &g.Expandable)
+	if s.Rules.Ties == upstream.TiesBySegment {
+		number(k, &g.Made)
+	}
 	end := g.Address
 	list(k, &g.Blocks, func(b *model.Block) {
 		k.block(b)
+		if s.Rules.Ties == upstream.TiesByBlock {
+			number(k, &b.Made)
+		}
 		if k.reading {
 			b.Address = end
 			end += spec.Ptr(b.Size)
@@ -305,6 +312,9 @@ func (p *PrivatePools) code(k *coder, s *model.State) {
 		}
 	})
 	list(k, &s.Routings, k.routing)
+	if s.Rules.Captures == upstream.CapturesByMark {
+		number(k, &s.Marked)
+	}
 	for i := range p.Streams {
 		k.graphStreamUses(s, i)
 	}
@@ -382,7 +392,15 @@ func (c *Checkpoint) code(k *coder, s *model.State) {
 			k.memory(&b.Memory)
 			k.flags(&b.Allocated)
 		})
+		if s.Rules.RestoreRefusesGrown {
+			list(k, &saved.Mapped, k.mappedSize)
+		}
 	})
+}
+
+func (k *coder) mappedSize(m *model.MappedSize) {
+	k.address(&m.Segment)
+	number(k, &m.Bytes)
 }
 
 // code is the key of what Settings.tla adds.

@@ -91,12 +91,14 @@ const (
 	setting  use = "in the key of module settings"       // in other modules that of the initial state
 	asked    use = "in the key of module capture_faults" // in other modules true
 	zero     use = "zero"                                // in all states
+	ruled    use = "in the key if a rule asks for it"    // in other modules zero
 )
 
 // uses has every field of a State. TestKey tests what it says.
 var uses = map[string]use{
 	"Device": constant, "Geometry": constant, "Memory": constant, "Config": constant, "Config.MaxSplitSize": setting, "Config.Last": noEffect,
-	"Rules": constant, "Marked": zero, "Current": zero, "Segments.Made": zero, "Segments.Blocks.Made": zero, "Checkpoints.Mapped": zero,
+	"Rules": constant, "Marked": ruled, "Current": zero, "Segments.Made": ruled, "Segments.Blocks.Made": ruled,
+	"Checkpoints.Mapped": ruled, "Checkpoints.Mapped.Segment": ruled, "Checkpoints.Mapped.Bytes": ruled,
 	"Limited": constant, "Limit": constant, "FreeMemoryCallbacks": constant,
 
 	"Segments": inKey, "Segments.Address": inKey, "Segments.Size": follows, "Segments.Stream": inKey,
@@ -140,7 +142,7 @@ var uses = map[string]use{
 	"Truth.Captures": inKey, "Truth.Captures.Pool.Capture": inKey, "Truth.Captures.Pool.User": zero,
 	"Truth.Captures.Stream": inKey, "Truth.Captures.All": inKey, "Truth.Captures.Uncaptured": inKey,
 	"Truth.Granted": inKey, "Truth.Granted.Memory.Ptr": inKey, "Truth.Granted.Memory.Bytes": inKey, "Truth.Granted.Stream": inKey,
-	"Truth.Illegal": zero, "RelaxedCaptures": constant, "FreeWaits": constant,
+	"Truth.Illegal": ruled, "RelaxedCaptures": constant, "FreeWaits": constant,
 	"logsCalls": zero, "calls.Made": zero, "calls.Refused": zero,
 }
 
@@ -241,7 +243,7 @@ func TestKey(t *testing.T) {
 		if !visited[path] && is != constant && is != noEffect {
 			t.Errorf("%s is in no state", path)
 		}
-		if (is == inKey || is == setting || is == asked) != inSome[path] {
+		if (is == inKey || is == setting || is == asked || is == ruled) != inSome[path] {
 			t.Errorf("%s is %q, but another value with another key was found: %v", path, is, inSome[path])
 		}
 	}
@@ -269,10 +271,11 @@ func (c *keyCheck) state(initial, s, decoded *bounded.State) {
 				c.t.Errorf("%s was %d and is %d", path, before, v.Uint())
 			}
 		case is == asked && !c.asks():
-			if !v.Bool() && !strings.Contains(c.t.Name(), "/used_pools") { // whose pool is never captured
+			if !v.Bool() && !strings.Contains(c.t.Name(), "/used_") { // whose pools are never captured
 				c.t.Errorf("%s is false", path)
 			}
-		case is == inKey || is == noEffect || is == setting || is == asked:
+		case is == ruled && v.IsZero():
+		case is == inKey || is == noEffect || is == setting || is == asked || is == ruled:
 			c.change(s, path, v, key, next)
 		}
 	})

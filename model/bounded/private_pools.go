@@ -7,6 +7,7 @@ import (
 	"gaugeblock/model/explore"
 	"gaugeblock/model/tlc"
 	"gaugeblock/spec"
+	"gaugeblock/upstream"
 )
 
 // PrivatePools is PrivatePools.tla: CachingAllocator with private pools and captures.
@@ -18,6 +19,7 @@ type PrivatePools struct {
 	relaxed     bool // captures do not forbid to free memory
 	asks        bool // whether a graph was captured with a pool is asked in the steps of a malloc, and in the key
 
+	marksAll   bool     // programs mark their captures
 	uncaptured []uint64 // the pools that requests are routed to without a capture
 
 	begin, end, release action
@@ -25,14 +27,14 @@ type PrivatePools struct {
 
 // openPrivatePools opens the module, or that of a module that has others constants beside.
 func openPrivatePools(c *tlc.Config, others ...string) (*PrivatePools, error) {
-	b, err := ReadBounds(c, append(others, "PoolIds", "MaxUses", "OverflowPools", "RecordsTwice", "RoutesTwice", "RelaxedCaptures", "RoutesUncaptured", "UncapturedPools")...)
+	b, err := ReadBounds(c, append(others, "PoolIds", "MaxUses", "OverflowPools", "RecordsTwice", "RoutesTwice", "RelaxedCaptures", "RoutesUncaptured", "UncapturedPools", "MarksCaptures")...)
 	if err != nil {
 		return nil, err
 	}
 	p := &PrivatePools{CachingAllocator: newCachingAllocator(b)}
 	r := constants{config: c}
 	p.ids, p.overflow, p.maxUses = r.names("PoolIds"), r.numbers("OverflowPools"), int(r.number("MaxUses"))
-	p.captures = true
+	p.captures, p.marksAll = true, r.bool("MarksCaptures")
 	if r.bool("RoutesUncaptured") {
 		p.uncaptured = r.numbers("UncapturedPools")
 	}
@@ -64,18 +66,30 @@ func (p *PrivatePools) Next(s *model.State, yield func(label int, next *model.St
 				next, _ := s.BeginAllocateToPool(id, stream)
 				next.Truth = next.Truth.BeginCapture(model.PoolRouting{Pool: id, Stream: stream, Uncaptured: p.isUncaptured(id)})
 				p.markPools(&next)
+				if p.marks(id) {
+					next = next.MarkCaptureBegin()
+				}
 				yield(p.begin.label(i, j), &next)
 			}
 		}
 		if routed {
-			next, _ := s.EndAllocateToPool(id)
-			next.Truth = next.Truth.EndCapture(id)
+			ended := *s
+			if p.marks(id) {
+				ended, _ = ended.MarkCaptureEnd()
+			}
+			ended.Truth = ended.Truth.EndCapture(id)
+			next, _ := ended.EndAllocateToPool(id)
 			yield(p.end.label(i), &next)
 		} else if count > 0 {
 			next, _ := s.ReleasePool(id)
 			yield(p.release.label(i), &next)
 		}
 	}
+}
+
+// marks reports whether programs mark the capture into a pool, if that decides anything.
+func (p *PrivatePools) marks(id spec.PoolID) bool {
+	return p.keys.initial.LooksAtMarks() && p.marksAll && !p.isUncaptured(id)
 }
 
 // markPools sets use_on_oom. Where a malloc need not ask whether its stream is captured, that is
@@ -182,8 +196,13 @@ func (p *PrivatePools) always() []string {
 	if p.Config.ExpandableSegments {
 		names = append(names, "PagesAreCounted")
 	}
-	if len(p.overflow) > 0 && !p.Config.ExpandableSegments {
+	if len(p.overflow) > 0 && p.overflowsMayServe() {
 		names = append(names, "OverflowPoolsServe", "OverflowPoolsInOrder")
+	}
+	if p.Rules.Captures == upstream.CapturesByMark && !p.marksAll { // the allocator knows of no use in a graph
+		names = slices.DeleteFunc(names, func(name string) bool {
+			return slices.Contains([]string{"UsesAreTouches", "DriverCallsAreLegal"}, name)
+		})
 	}
 	return names
 }

@@ -6,7 +6,6 @@ import (
 
 	"gaugeblock/model"
 	"gaugeblock/spec"
-	"gaugeblock/upstream"
 )
 
 // What a program is owed. These properties use nothing that they judge: they are said with what
@@ -41,6 +40,7 @@ type fit struct {
 	model.Block
 	grown   uint64 // its size with the unmapped memory behind it
 	settled bool   // no neighbour waits: what a malloc frees first is not merged with it
+	made    int    // the number of its segment or its own, by which ties are broken; 0 if they are not
 }
 
 // fitting are the free blocks of a pool in which a request fits. Oversize blocks serve requests of
@@ -59,7 +59,7 @@ func (c *CachingAllocator) fitting(s *model.State, pool spec.PoolID, stream spec
 			if b.State != spec.Inactive || b.Unmapped || b.Size < size || b.Size >= below {
 				continue
 			}
-			found := fit{Block: b, grown: b.Size, settled: i == 0 || g.Blocks[i-1].State != spec.ActivePendingFree}
+			found := fit{Block: b, grown: b.Size, settled: i == 0 || g.Blocks[i-1].State != spec.ActivePendingFree, made: g.Made + b.Made}
 			if i+1 < len(g.Blocks) {
 				after := g.Blocks[i+1]
 				found.settled = found.settled && after.State != spec.ActivePendingFree
@@ -110,7 +110,8 @@ func (c *CachingAllocator) mallocsAreServed(from *model.State, label int, to *mo
 }
 
 // overflowPoolsServe: a malloc of the default pool fails only if no pool with use_on_oom has a free
-// block that fits. It is about plain segments: expandable ones are not searched.
+// block that fits. It is about plain segments: expandable ones are not searched, unless
+// UseOnOOMExpandable.
 func (c *CachingAllocator) overflowPoolsServe(from *model.State, label int, to *model.State) bool {
 	stream, bytes, is := c.request(label)
 	if !is || !routedTo(from, stream).IsDefault() || !failed(from, to) {
@@ -212,8 +213,13 @@ func isWaitedFor(from *model.State, id spec.DeviceStream, to *model.State) bool 
 // mustMakeRoom reports whether a malloc can be served only if memory is returned first.
 func (c *CachingAllocator) mustMakeRoom(s *model.State, stream spec.Stream, bytes uint64) bool {
 	pool := routedTo(s, stream)
-	overflows := pool.IsDefault() && !c.Config.ExpandableSegments && !c.Rules.UseOnOOMLast && len(c.overflowing(s, stream, bytes)) > 0
+	overflows := pool.IsDefault() && c.overflowsMayServe() && !c.Rules.UseOnOOMLast && len(c.overflowing(s, stream, bytes)) > 0
 	return !overflows && !c.isCached(s, pool, stream, bytes) && !c.hasRoom(s, bytes)
+}
+
+// overflowsMayServe reports whether pools with use_on_oom are searched for blocks of these segments.
+func (c *CachingAllocator) overflowsMayServe() bool {
+	return !c.Config.ExpandableSegments || c.Rules.UseOnOOMExpandable
 }
 
 // noNeedlessReturn: a malloc returns memory to the driver only if it can be served no other way.
@@ -221,7 +227,7 @@ func (c *CachingAllocator) mustMakeRoom(s *model.State, stream spec.Stream, byte
 // malloc that of no other stream.
 func (c *CachingAllocator) noNeedlessReturn(from *model.State, label int, to *model.State) bool {
 	stream, bytes, isMalloc := c.request(label)
-	captured := len(from.Truth.Captures) > 0
+	captured := underway(from, stream)
 	if c.isFault(label) {
 		return true
 	}
@@ -240,8 +246,8 @@ func (c *CachingAllocator) noNeedlessReturn(from *model.State, label int, to *mo
 }
 
 // bestFitServes: the free block that serves a malloc is one of the smallest that fit, where nothing
-// is obtained from the driver, returned to it, or waited for. Of several it is the lowest, and the
-// malloc has its begin. Of blocks that can grow a larger one may serve, which can grow to less.
+// is obtained from the driver, returned to it, or waited for. Of several it is the lowest, or the one
+// that was made first, and the malloc has its begin. Of blocks that can grow a larger one may serve, which can grow to less.
 func (c *CachingAllocator) bestFitServes(from *model.State, label int, to *model.State) bool {
 	stream, bytes, is := c.request(label)
 	if !is || failed(from, to) || waiting(from) || !slices.Equal(from.Truth.Granted, to.Truth.Granted) {
@@ -252,21 +258,20 @@ func (c *CachingAllocator) bestFitServes(from *model.State, label int, to *model
 			continue // it was held before, or its segment was returned, and granted again
 		}
 		all := c.fitting(from, poolAt(from, h.Ptr), stream, bytes)
-		slices.SortStableFunc(all, func(a, b fit) int { return cmp.Compare(a.Size, b.Size) })
+		slices.SortStableFunc(all, func(a, b fit) int { return cmp.Or(cmp.Compare(a.Size, b.Size), cmp.Compare(a.made, b.made)) })
 		at := slices.IndexFunc(all, func(b fit) bool { return b.Address <= h.Ptr && h.Ptr < b.Address+spec.Ptr(b.Size) })
-		if at >= 0 && (all[at].Address != h.Ptr || !c.isBest(all, at)) {
+		if at >= 0 && (all[at].Address != h.Ptr || !isBest(all, at)) {
 			return false
 		}
 	}
 	return true
 }
 
-// isBest reports whether the block at a place in the order of sizes, then of addresses, should
-// serve a request.
-func (c *CachingAllocator) isBest(all []fit, at int) bool {
-	isLess := func(a, b fit) bool { return c.Rules.Ties == upstream.TiesByAddress || a.Size < b.Size }
+// isBest reports whether the block at a place in the order of sizes, then of ties, should serve a
+// request.
+func isBest(all []fit, at int) bool {
 	for i := range at {
-		if isLess(all[i], all[at]) && (all[i].grown == all[i].Size || all[i].grown <= all[at].grown) {
+		if all[i].grown == all[i].Size || all[i].grown <= all[at].grown {
 			return false
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"gaugeblock/model"
 	"gaugeblock/model/tlc"
 	"gaugeblock/spec"
+	"gaugeblock/upstream"
 )
 
 // Text implements Module. tla/State.tla explains the variables.
@@ -92,6 +93,9 @@ func (w *writer) blocks() {
 		w.Raw(",allocated|->")
 		w.Bool(isAllocated(b))
 		w.field(",eventCount", w.eventCount(b))
+		if w.state.Rules.Ties != upstream.TiesByAddress {
+			w.field(",made", w.places[i].segment.Made+b.Made) // one of them is 0
+		}
 		w.Raw(",mapped|->")
 		w.Bool(!b.Unmapped)
 		w.field(",requested", requested)

@@ -92,6 +92,7 @@ type Tracer struct {
 	checkpoints     map[int]savedState
 	checkpointCount int  // number of the last checkpoint
 	mapped          bool // pages were mapped
+	current         *int // the current stream of the step; nil: the default one
 }
 
 // Step appends the operations of a step.
@@ -100,6 +101,7 @@ func (t *Tracer) Step(from *model.State, label string, to *model.State) error {
 	if err != nil {
 		return err
 	}
+	name, arguments, t.current = CurrentOf(name, arguments)
 	t.mapped = t.mapped || from.Config.ExpandableSegments && from.Reserved() > 0
 	switch name {
 	case "Malloc":
@@ -156,8 +158,20 @@ func ParseLabel(label string) (name string, arguments []int, err error) {
 	return name, arguments, nil
 }
 
+// CurrentOf splits the current stream off an action of CurrentStream.tla: what is left is the action
+// that it stands for. It is nil for other actions.
+func CurrentOf(name string, arguments []int) (action string, others []int, current *int) {
+	action, is := strings.CutSuffix(name, "On")
+	if !is {
+		return name, arguments, nil
+	}
+	last := len(arguments) - 1
+	return action, arguments[:last], &arguments[last]
+}
+
 // add appends an operation, in a trace for a replay with the statistics that must follow it.
 func (t *Tracer) add(to *model.State, op trace.Op) {
+	op.Current = t.current
 	if t.forReplay {
 		stats := to.Stats()
 		figures := stats.Map()

@@ -29,6 +29,8 @@ const (
 	PoolMembership InexactReason = "pools"
 	// MissingStart: the beginning of the history is missing.
 	MissingStart InexactReason = "start"
+	// StartBlocks: how large some blocks of the start were; what is allocated may be more.
+	StartBlocks InexactReason = "start blocks"
 	// FailedRequests: requests failed in the recorded run. What the program would have
 	// done with the memory is not known.
 	FailedRequests InexactReason = "failures"
@@ -114,6 +116,9 @@ func (c *comparing) takeRecorded(p *Prediction) {
 	c.count(p, &runResult{outcome: p.Outcome})
 	if w.Unrecorded.PoolFailures > 0 { // that they were requests of a private pool is not recorded
 		p.Reasons = append(p.Reasons, PoolMembership)
+	}
+	if c.startBlocksMatter(p) {
+		p.Reasons = append(p.Reasons, StartBlocks)
 	}
 	p.Reasons = append(p.Reasons, c.always()...)
 	if c.options.AsRecorded && (w.Unrecorded.DoubtfulFrees > 0 || w.DoubtfulGarbage || w.RetriesOpen) {
@@ -201,6 +206,7 @@ func (c *comparing) findReasons(p *Prediction, results runs) {
 		{Collectives, w.Marks.Collectives},
 		{PoolMembership, len(w.PrivatePools) > 0 || w.Unrecorded.UnknownPools > 0},
 		{MissingStart, !w.Complete() && (!c.startIsKnown(p) || w.Unrecorded.PendingFrees > 0 || needsFraction(p.Settings))},
+		{StartBlocks, c.startIsKnown(p) && c.startBlocksMatter(p)},
 		{FailedRequests, passes},
 		{OptionalRequests, optional},
 		{LimitNotTold, limitMatters},

@@ -131,8 +131,27 @@ func (c *comparing) read(text string) (history.Settings, error) {
 func (c *comparing) prediction(s history.Settings) Prediction {
 	w, o := c.Workload, &c.options
 	limits := o.AsRecorded || o.DeviceMemory == 0 && w.Limit.Allows(o.Limit) && !c.addsFraction(s) &&
-		(o.Limit == 0 || !w.Limit.Refused() || w.Limit.Kind == history.FractionLimit || BeyondLimit(s) == 0)
+		(o.Limit == 0 || !w.Limit.Refused() || w.Limit.Kind == history.FractionLimit || BeyondLimit(s) == 0) && c.fractionIsFelt(s) == notFelt
 	return Prediction{Settings: s, Asked: true, Recorded: limits && s.Same(w.Settings)}
+}
+
+// felt is whether a given memory fraction changes a run under the recorded settings that reserves no
+// more than it allows.
+type felt bool
+
+const notFelt felt = false
+
+// fractionIsFelt: garbage is collected by it, and expandable segments are refused pages that would
+// fit, since it is compared with the size of a segment.
+func (c *comparing) fractionIsFelt(s history.Settings) felt {
+	b, limit := c.Workload.Limit, c.options.Limit
+	switch {
+	case c.options.AsRecorded || limit == 0 || b.Kind == history.FractionLimit && b.Known() && b.Least == limit:
+		return notFelt
+	case needsFraction(s):
+		return true
+	}
+	return felt(BeyondLimit(s) > 0 && limit < b.OfFraction[0])
 }
 
 // addsFraction reports whether a memory fraction is given, of which the record does not tell that
@@ -329,7 +348,7 @@ func (c *comparing) startIsKnown(p *Prediction) bool {
 	case p.Recorded:
 		return true
 	}
-	return !w.Limit.Refused() && !c.addsFraction(p.Settings) && (limit == 0 || limit >= peak)
+	return !w.Limit.Refused() && !c.addsFraction(p.Settings) && c.fractionIsFelt(p.Settings) == notFelt && (limit == 0 || limit >= peak)
 }
 
 // LimitReading is a reading with a limit, if there is one.

@@ -23,6 +23,8 @@ type RunOptions struct {
 	// Watch, if there is one, hears after each request how many bytes of the device the
 	// allocator holds.
 	Watch func(held uint64)
+	// WatchAllocated hears after each request how many bytes are allocated.
+	WatchAllocated func(allocated uint64)
 
 	verifier *verifier // compares with the recorded run; may be nil
 	// asRefused makes the driver refuse what was refused in the recorded run, and grant
@@ -128,6 +130,13 @@ func run(w *history.Workload, o RunOptions, finish func(*runner)) (Outcome, erro
 		}
 		if o.Watch != nil {
 			o.Watch(r.driver.InUse(0))
+		}
+		if o.WatchAllocated != nil {
+			s, err := r.alloc.Stats(0)
+			if err != nil {
+				return Outcome{}, err
+			}
+			o.WatchAllocated(uint64(s.AllocatedBytes[spec.Aggregate].Current))
 		}
 		if r.outcome.FirstOOM != nil && o.StopAtOOM {
 			return r.outcome, nil

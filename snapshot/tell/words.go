@@ -39,6 +39,8 @@ func (c Answer) explain(r compare.InexactReason, p *compare.Prediction) []string
 		return []string{"there are private pools (graph captures or MemPools), and the history does not record when requests were routed to them"}
 	case compare.MissingStart:
 		return []string{fmt.Sprintf("the beginning of the history is missing, and %s was allocated before", spec.FormatSize(w.AllocatedAtStart()))}
+	case compare.StartBlocks:
+		return []string{"how large some blocks were that were allocated before the history begins is not in it, so somewhat more may be allocated at the peak than is told"}
 	case compare.FailedRequests:
 		return []string{fmt.Sprintf("%s failed in the recorded run and may not fail here: what the program requests after that is not recorded", counted(w.Unrecorded.OOMs, "request"))}
 	case compare.OptionalRequests:

@@ -307,12 +307,14 @@ func eachAllocated(s *bounded.State, change func(b *model.Block)) bool {
 }
 
 // needRoom are properties that some configurations have no room to break: there are never free
-// blocks of two sizes, or blocks that wait. They are broken in others.
+// blocks of two sizes, or blocks that wait; or the allocator takes nothing for a capture that is none.
+// They are broken in others.
 var needRoom = map[string]bool{
 	"BestFitServes": false, "LimitHolds": false, "NoNeedlessWait": false, "PromptlyReclaimed": false, "ExpandableSegmentsGrow": false,
 	"OverflowPoolsServe": false, "OverflowPoolsInOrder": false, "RemaindersCanServe": false, "JustEnoughIsReturned": false,
 	"OversizeSegmentsAreWhole": false, "EmptyCacheWaitsForAReason": false, "GraphUsesAreNotAwaited": false,
-	"CapturedMemoryIsKept": false,
+	"CapturedMemoryIsKept": false, "EmptyCacheReleasesAll": false, "UnusedPoolsAreErased": false,
+	"UnusedPoolsAreReleased": false, "EmptyCacheLeavesNothingWaiting": false,
 }
 
 // TestCheckedPropertiesCanFail: see above.

@@ -16,10 +16,13 @@ import (
 	"gaugeblock/tla"
 	binary "gaugeblock/tools/torch/binary"
 	"gaugeblock/tools/torch/edges"
+	"gaugeblock/upstream"
 )
 
 // Every edge of the graphs that TLC and the model explore (tla/configurations.json), on both
 // allocators: walks that take all edges of a configuration (edges.Planner) are performed
+//
+// The configuration's rules are those of the release (bounded.SetRules), and captures are not marked:
 //
 //   - by the reference on the configuration's own device. After the first time that an edge is
 //     taken it must be in the model's next state (refinement.System);
@@ -116,8 +119,9 @@ func configOf(c tla.Configuration) (*tlc.Config, error) {
 // edgeRun is a configuration under way.
 type edgeRun struct {
 	EdgeRun
-	config *tlc.Config
-	module bounded.Module
+	release upstream.Release
+	config  *tlc.Config // with the rules of the release
+	module  bounded.Module
 
 	known  []atomic.Pointer[known] // by state, as far as a walk has met them
 	labels []string
@@ -165,6 +169,10 @@ func (e EdgeRun) Run(c tla.Configuration) (EdgeReport, error) {
 // open explores the configuration.
 func (r *edgeRun) open(c tla.Configuration) (err error) {
 	if r.config, err = configOf(c); err != nil {
+		return err
+	}
+	r.release = r.PyTorch.Release()
+	if err = bounded.SetRules(r.config, r.release.Rules); err != nil {
 		return err
 	}
 	check, err := bounded.NewCheck(c.Mirror, r.config)
@@ -294,6 +302,7 @@ func (r *edgeRun) write(steps []edges.Step) (*edgeWalk, error) {
 		}
 	}
 	w.job.Header = r.scale.Header(tracer.Header, streams)
+	w.job.Header.Release = r.release.Name
 	return w, nil
 }
 
