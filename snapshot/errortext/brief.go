@@ -28,7 +28,7 @@ func (m *Message) briefHappened() string {
 	switch {
 	case m.fractionBinds():
 		left := m.free()
-		text += fmt.Sprintf(", about %s left of the %s that a fraction allows", spec.FormatSize(left.Low+(left.High-left.Low)/2), m.Allowed)
+		text += fmt.Sprintf(", about %s left of %s allowed", spec.FormatSize(left.Low+(left.High-left.Low)/2), m.Allowed)
 	case m.Free != nil && m.Capacity != nil:
 		text += fmt.Sprintf(", %s of %s free", m.Free, m.Capacity)
 	}
