@@ -148,7 +148,11 @@ func describeJSON(err error, at int64) error {
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return failAt(at, "the file ends too early: it was cut off")
 	case errors.As(err, &syntax):
-		return failAt(syntax.Offset, "not JSON: %v", err)
+		hint := ""
+		if syntax.Offset < 64 && at <= 1 { // it may be "[rank0]: ..."
+			hint = textHint
+		}
+		return failAt(syntax.Offset, "not JSON: %v%s", err, hint)
 	}
 	return failAt(at, "%s", describe(err))
 }
