@@ -62,6 +62,11 @@ fuzz:
 	$(GO) test ./model/tlc -run '^$$' -fuzz FuzzCanonicalState -fuzztime $(FUZZTIME)
 	$(GO) test ./tools/check -run '^$$' -fuzz FuzzReader -fuzztime $(FUZZTIME)
 
+# The C of the fake GPU's libraries under the sanitizers of the compiler, called at random.
+.PHONY: sanitize
+sanitize:
+	$(GO) test ./fakegpu/cuda -run TestAnyCalls -count 1 -v
+
 # Slow searches: every broken allocator of tests/broken from five seeds, every rule of
 # tests/graphtree, RMM's bugs, every locking mistake and every lock that is left out, and
 # thousands of programs under the scheduler of tests/linearizability. "make test" has a

@@ -30,3 +30,6 @@ func Load(string) error { return errUnavailable }
 
 // Answer performs nothing.
 func (*Process) Answer(int32, *[8]uint64, [][]byte) (int32, [][]byte) { return 0, nil }
+
+// Settle does nothing.
+func (*Process) Settle() {}

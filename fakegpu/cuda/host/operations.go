@@ -387,8 +387,25 @@ func (p *Process) graphOperation(operation C.int, w *words) (int, bool) {
 	return 0, false
 }
 
+// hostSide reports whether what a copy names as memory of the host can be that: there is none at 0, and
+// memory of a device is none.
+func (p *Process) hostSide(operation C.int, w *words) bool {
+	at := w[2]
+	if operation == C.GAUGEBLOCK_COPY_IN {
+		at = w[3]
+	}
+	if w[4] == 0 || p.GPU.HostArea(spec.Range{Ptr: ptr(at), Bytes: 1}) {
+		return true
+	}
+	_, _, device := p.GPU.MemoryAround(ptr(at))
+	return at != 0 && !device
+}
+
 func (p *Process) workOperation(operation C.int, w *words) (int, bool) {
 	g := p.GPU
+	if copies := operation == C.GAUGEBLOCK_COPY_IN || operation == C.GAUGEBLOCK_COPY_OUT; copies && !p.hostSide(operation, w) {
+		return invalidValue, true
+	}
 	if p.NoBytes {
 		if result, done := p.withoutBytes(operation, w); done {
 			return result, true

@@ -111,6 +111,9 @@ void *gaugeblock_context_of(Ptr ptr, int device) {
 }
 
 API cuDevicePrimaryCtxRetain(void **context, int device) {
+	if (context == NULL) {
+		return INVALID_VALUE;
+	}
 	int r = gaugeblock_device_there(device);
 	if (r == 0) {
 		Context *c = *context = gaugeblock_context(device);
@@ -132,6 +135,9 @@ API cuDevicePrimaryCtxRelease_v2(int device) {
 }
 
 API cuDevicePrimaryCtxGetState(int device, unsigned *flags, int *active) {
+	if (flags == NULL || active == NULL) {
+		return INVALID_VALUE;
+	}
 	int r = gaugeblock_device_there(device);
 	if (r == 0) {
 		*flags = primary[device].flags;
@@ -149,6 +155,9 @@ API cuDevicePrimaryCtxSetFlags_v2(int device, unsigned flags) {
 }
 
 API cuCtxCreate_v4(void **context, void *parameters, unsigned flags, int device) {
+	if (context == NULL) {
+		return INVALID_VALUE;
+	}
 	(void)parameters;
 	int r = gaugeblock_device_there(device);
 	Context *c = r != 0 ? NULL : calloc(1, sizeof *c);
@@ -226,17 +235,26 @@ API cuCtxSetCurrent(void *context) {
 }
 
 API cuCtxGetCurrent(void **context) {
+	if (context == NULL) {
+		return INVALID_VALUE;
+	}
 	*context = now();
 	return 0;
 }
 
 API cuCtxGetDevice(int *of) {
+	if (of == NULL) {
+		return INVALID_VALUE;
+	}
 	CURRENT(device)
 	*of = device;
 	return 0;
 }
 
 API cuCtxGetDevice_v2(int *device, void *context) {
+	if (device == NULL) {
+		return INVALID_VALUE;
+	}
 	Context *c = context == NULL ? now() : find(context);
 	if (c == NULL) {
 		return INVALID_CONTEXT;
@@ -261,6 +279,9 @@ API cuCtxSynchronize_v2(void *context) {
 }
 
 API cuCtxGetId(void *context, unsigned long long *id) {
+	if (id == NULL) {
+		return INVALID_VALUE;
+	}
 	Context *c = context == NULL ? now() : find(context);
 	if (c == NULL) {
 		return INVALID_CONTEXT;
@@ -280,6 +301,9 @@ API cuCtxGetStreamPriorityRange(int *least, int *greatest) {
 }
 
 API cuCtxGetApiVersion(void *context, unsigned *version) {
+	if (version == NULL) {
+		return INVALID_VALUE;
+	}
 	if (context != NULL && find(context) == NULL) {
 		return INVALID_CONTEXT;
 	}
@@ -288,6 +312,9 @@ API cuCtxGetApiVersion(void *context, unsigned *version) {
 }
 
 API cuCtxGetFlags(unsigned *flags) {
+	if (flags == NULL) {
+		return INVALID_VALUE;
+	}
 	Context *c = now();
 	if (c == NULL) {
 		return INVALID_CONTEXT;
@@ -318,6 +345,9 @@ API cuCtxSetLimit(int limit, size_t value) {
 }
 
 API cuCtxGetLimit(size_t *value, int limit) {
+	if (value == NULL) {
+		return INVALID_VALUE;
+	}
 	if (limit < 0 || limit >= MAX_LIMITS) {
 		return INVALID_VALUE;
 	}
@@ -354,6 +384,9 @@ API cuCtxEnablePeerAccess(void *peer, unsigned flags) {
 }
 
 API cuStreamGetCtx(void *stream, void **context) {
+	if (context == NULL) {
+		return INVALID_VALUE;
+	}
 	ON(stream, number, device)
 	(void)number;
 	*context = gaugeblock_context((int)device);

@@ -15,10 +15,14 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 GAUGEBLOCK_API void gaugeblock_cuda_register(gaugeblock_call call) { machine = call; }
 
+// A child that was forked after the first call of CUDA has no CUDA: every call is an error there.
+static int forked;
+static void in_child(void) { forked = 1; }
+
 static void finish(void) {
 	uint64_t words[8] = {0};
 	gaugeblock_call call = machine;
-	if (call != NULL) {
+	if (call != NULL && !forked) {
 		call(GAUGEBLOCK_FINISH, words);
 	}
 }
@@ -40,6 +44,7 @@ static void load(void) {
 		return;
 	}
 	machine = (gaugeblock_call)call;
+	pthread_atfork(NULL, NULL, in_child);
 	atexit(finish);
 }
 
@@ -53,6 +58,9 @@ int gaugeblock_do(int operation, uint64_t *words) {
 		if (call == NULL) {
 			return NOT_INITIALIZED;
 		}
+	}
+	if (forked) {
+		return NOT_INITIALIZED;
 	}
 	gaugeblock_follow(operation, words);
 	return call(operation | capture_mode << GAUGEBLOCK_MODE, words);
@@ -117,6 +125,9 @@ int gaugeblock_mode(int exchange, int mode) {
 
 int gaugeblock_capture_info(uint64_t device, uint64_t number, int *status, uint64_t *id, void **graph,
 	const void *const **answered, const void **edges, size_t *count) {
+	if (status == NULL) {
+		return INVALID_VALUE;
+	}
 	WORDS(device, number, 0, 0, 0, P(gaugeblock_nodes()), MAX_NODES);
 	int r = gaugeblock_do(GAUGEBLOCK_CAPTURE_INFO, w);
 	if (r != 0) {

@@ -26,6 +26,8 @@ enum {
 	MAX_NODES = 4096,
 };
 
+GAUGEBLOCK_API int gaugeblock_bytes_in_host(void);
+
 // gaugeblock_do performs an operation of the machine.
 GAUGEBLOCK_API int gaugeblock_do(int operation, uint64_t *words);
 

@@ -22,6 +22,9 @@ int gaugeblock_device_there(int device) {
 
 // made gives what an operation has made, which is in its second word, if it has not failed.
 static int made(void **what, int failed, const uint64_t *words) {
+	if (what == NULL) {
+		return INVALID_VALUE;
+	}
 	if (failed == 0) {
 		*what = (void *)words[1];
 	}
@@ -37,21 +40,33 @@ API cuInit(unsigned flags) {
 }
 
 API cuDriverGetVersion(int *version) {
+	if (version == NULL) {
+		return INVALID_VALUE;
+	}
 	*version = 13000;
 	return 0;
 }
 
 API cuGetErrorName(Result error, const char **name) {
+	if (name == NULL) {
+		return INVALID_VALUE;
+	}
 	*name = gaugeblock_error_name(error, 0);
 	return *name == NULL ? INVALID_VALUE : 0;
 }
 
 API cuGetErrorString(Result error, const char **text) {
+	if (text == NULL) {
+		return INVALID_VALUE;
+	}
 	*text = gaugeblock_error_text(error);
 	return *text == NULL ? INVALID_VALUE : 0;
 }
 
 API cuDeviceGetCount(int *count) {
+	if (count == NULL) {
+		return INVALID_VALUE;
+	}
 	if (!gaugeblock_initialized()) {
 		return NOT_INITIALIZED;
 	}
@@ -62,6 +77,9 @@ API cuDeviceGetCount(int *count) {
 }
 
 API cuDeviceGet(int *device, int ordinal) {
+	if (device == NULL) {
+		return INVALID_VALUE;
+	}
 	int r = gaugeblock_device_there(ordinal);
 	if (r == 0) {
 		*device = ordinal;
@@ -70,6 +88,12 @@ API cuDeviceGet(int *device, int ordinal) {
 }
 
 API cuDeviceGetName(char *name, int size, int device) {
+	if (name == NULL || size <= 0) {
+		return INVALID_VALUE;
+	}
+	if (name == NULL) {
+		return INVALID_VALUE;
+	}
 	char text[256];
 	WORDS((uint64_t)device, 0, 0, P(text));
 	int r = gaugeblock_do(GAUGEBLOCK_PROPERTIES, w);
@@ -81,6 +105,9 @@ API cuDeviceGetName(char *name, int size, int device) {
 }
 
 API cuDeviceTotalMem_v2(size_t *bytes, int device) {
+	if (bytes == NULL) {
+		return INVALID_VALUE;
+	}
 	char text[256];
 	WORDS((uint64_t)device, 0, 0, P(text));
 	int r = gaugeblock_do(GAUGEBLOCK_PROPERTIES, w);
@@ -89,6 +116,9 @@ API cuDeviceTotalMem_v2(size_t *bytes, int device) {
 }
 
 API cuDeviceGetAttribute(int *value, int attribute, int device) {
+	if (value == NULL) {
+		return INVALID_VALUE;
+	}
 	WORDS((uint64_t)device, (uint64_t)attribute);
 	int r = gaugeblock_do(GAUGEBLOCK_ATTRIBUTE, w);
 	*value = (int)w[2];
@@ -101,6 +131,9 @@ API cuDeviceComputeCapability(int *major, int *minor, int device) {
 }
 
 API cuDeviceGetUuid_v2(char *uuid, int device) {
+	if (uuid == NULL) {
+		return INVALID_VALUE;
+	}
 	memset(uuid, 0, 16);
 	uuid[0] = (char)(device + 1);
 	return gaugeblock_device_there(device);
@@ -109,11 +142,17 @@ API cuDeviceGetUuid_v2(char *uuid, int device) {
 API cuDeviceGetUuid(char *uuid, int device) { return cuDeviceGetUuid_v2(uuid, device); }
 
 API cuDeviceGetPCIBusId(char *id, int size, int device) {
+	if (id == NULL || size <= 0) {
+		return INVALID_VALUE;
+	}
 	snprintf(id, (size_t)size, "0000:%02X:00.0", device + 1);
 	return gaugeblock_device_there(device);
 }
 
 API cuDeviceCanAccessPeer(int *can, int device, int peer) {
+	if (can == NULL) {
+		return INVALID_VALUE;
+	}
 	WORDS((uint64_t)device, (uint64_t)peer);
 	int r = gaugeblock_do(GAUGEBLOCK_PEER_CAN, w);
 	*can = (int)w[2];
@@ -123,6 +162,9 @@ API cuDeviceCanAccessPeer(int *can, int device, int peer) {
 // Memory.
 
 API cuMemAlloc_v2(Ptr *ptr, size_t bytes) {
+	if (ptr == NULL) {
+		return INVALID_VALUE;
+	}
 	CURRENT(device)
 	WORDS((uint64_t)device, bytes);
 	int r = gaugeblock_do(GAUGEBLOCK_MALLOC, w);
@@ -153,6 +195,9 @@ API cuMemFree_v2(Ptr ptr) {
 API cuMemAlloc(Ptr *ptr, size_t bytes) { return cuMemAlloc_v2(ptr, bytes); }
 
 API cuMemAllocPitch_v2(Ptr *ptr, size_t *pitch, size_t width, size_t height, unsigned element) {
+	if (pitch == NULL) {
+		return INVALID_VALUE;
+	}
 	enum { PITCH = 512 };
 	(void)element;
 	*pitch = (width + PITCH - 1) / PITCH * PITCH;
@@ -173,6 +218,9 @@ API cuMemHostRegister_v2(void *ptr, size_t bytes, unsigned flags) { return gauge
 API cuMemHostUnregister(void *ptr) { return gaugeblock_unpin(ptr); }
 
 API cuMemHostGetFlags(unsigned *flags, void *ptr) {
+	if (flags == NULL) {
+		return INVALID_VALUE;
+	}
 	HostMemory h;
 	if (!gaugeblock_host_find(ptr, &h)) {
 		return INVALID_VALUE;
@@ -182,6 +230,9 @@ API cuMemHostGetFlags(unsigned *flags, void *ptr) {
 }
 
 API cuMemHostGetDevicePointer_v2(Ptr *device, void *host, unsigned flags) {
+	if (device == NULL) {
+		return INVALID_VALUE;
+	}
 	if (flags != 0 || !gaugeblock_host_find(host, NULL)) {
 		return INVALID_VALUE;
 	}
@@ -190,6 +241,9 @@ API cuMemHostGetDevicePointer_v2(Ptr *device, void *host, unsigned flags) {
 }
 
 API cuMemGetInfo_v2(size_t *available, size_t *total) {
+	if (available == NULL || total == NULL) {
+		return INVALID_VALUE;
+	}
 	CURRENT(device)
 	WORDS((uint64_t)device);
 	int r = gaugeblock_do(GAUGEBLOCK_MEM_INFO, w);
@@ -199,6 +253,9 @@ API cuMemGetInfo_v2(size_t *available, size_t *total) {
 }
 
 API cuMemAddressReserve(Ptr *ptr, size_t bytes, size_t alignment, Ptr address, unsigned long long flags) {
+	if (ptr == NULL) {
+		return INVALID_VALUE;
+	}
 	(void)alignment, (void)address;
 	if (flags != 0) {
 		return INVALID_VALUE;
@@ -217,6 +274,9 @@ API cuMemAddressFree(Ptr ptr, size_t bytes) {
 }
 
 API cuMemCreate(uint64_t *page, size_t bytes, const Properties *p, unsigned long long flags) {
+	if (page == NULL) {
+		return INVALID_VALUE;
+	}
 	if (p == NULL || flags != 0 || p->location.type != 1) {
 		return INVALID_VALUE;
 	}
@@ -250,6 +310,9 @@ API cuMemUnmap(Ptr ptr, size_t bytes) {
 }
 
 API cuMemSetAccess(Ptr ptr, size_t bytes, const Access *access, size_t count) {
+	if (access == NULL) {
+		return INVALID_VALUE;
+	}
 	for (size_t i = 0; i < count; i++) {
 		if (access[i].flags != 3) {
 			return gaugeblock_lacks("cuMemSetAccess with other than read and write access");
@@ -264,6 +327,9 @@ API cuMemSetAccess(Ptr ptr, size_t bytes, const Access *access, size_t count) {
 }
 
 API cuMemGetAllocationGranularity(size_t *bytes, const Properties *p, int option) {
+	if (bytes == NULL) {
+		return INVALID_VALUE;
+	}
 	(void)p, (void)option;
 	*bytes = 2 << 20;
 	return 0;
@@ -271,11 +337,20 @@ API cuMemGetAllocationGranularity(size_t *bytes, const Properties *p, int option
 
 API cuMemExportToShareableHandle(void *handle, uint64_t page, int type, unsigned long long flags) {
 	(void)flags;
+	if (handle == NULL) {
+		return INVALID_VALUE;
+	}
 	WORDS(page, type == 8, P(handle));
 	return gaugeblock_do(GAUGEBLOCK_PAGE_EXPORT, w);
 }
 
 API cuMemImportFromShareableHandle(uint64_t *page, void *handle, int type) {
+	if (page == NULL) {
+		return INVALID_VALUE;
+	}
+	if (handle == NULL) {
+		return INVALID_VALUE;
+	}
 	WORDS(type == 8, P(handle));
 	int r = gaugeblock_do(GAUGEBLOCK_PAGE_IMPORT, w);
 	if (r == 0) {
@@ -285,11 +360,17 @@ API cuMemImportFromShareableHandle(uint64_t *page, void *handle, int type) {
 }
 
 API cuIpcGetMemHandle(Handle *handle, Ptr ptr) {
+	if (handle == NULL) {
+		return INVALID_VALUE;
+	}
 	WORDS(ptr, P(handle));
 	return gaugeblock_do(GAUGEBLOCK_IPC_GET, w);
 }
 
 API cuIpcOpenMemHandle_v2(Ptr *ptr, Handle handle, unsigned flags) {
+	if (ptr == NULL) {
+		return INVALID_VALUE;
+	}
 	CURRENT(device)
 	(void)flags;
 	WORDS((uint64_t)device, P(&handle));
@@ -341,6 +422,9 @@ API cuStreamGetPriority(void *stream, int *priority) {
 }
 
 API cuStreamGetId(void *stream, unsigned long long *id) {
+	if (id == NULL) {
+		return INVALID_VALUE;
+	}
 	ON(stream, number, device)
 	WORDS(device, number);
 	int r = gaugeblock_do(GAUGEBLOCK_STREAM_ID, w);
@@ -349,6 +433,9 @@ API cuStreamGetId(void *stream, unsigned long long *id) {
 }
 
 API cuStreamGetDevice(void *stream, int *of) {
+	if (of == NULL) {
+		return INVALID_VALUE;
+	}
 	ON(stream, number, device)
 	(void)number;
 	*of = (int)device;
@@ -445,6 +532,9 @@ API cuEventDestroy_v2(void *event) {
 // Captures and graphs.
 
 API cuThreadExchangeStreamCaptureMode(int *mode) {
+	if (mode == NULL) {
+		return INVALID_VALUE;
+	}
 	if (*mode < 0 || *mode > 2) {
 		return INVALID_VALUE;
 	}
@@ -453,6 +543,9 @@ API cuThreadExchangeStreamCaptureMode(int *mode) {
 }
 
 API cuStreamIsCapturing(void *stream, int *status) {
+	if (status == NULL) {
+		return INVALID_VALUE;
+	}
 	ON(stream, number, device)
 	WORDS(device, number, 0, 0, 0, P(gaugeblock_nodes()), MAX_NODES);
 	int r = gaugeblock_do(GAUGEBLOCK_CAPTURE_INFO, w);
@@ -469,6 +562,9 @@ API cuStreamBeginCapture_v2(void *stream, int mode) {
 API cuStreamBeginCapture(void *stream) { return cuStreamBeginCapture_v2(stream, 0); }
 
 API cuStreamEndCapture(void *stream, void **graph) {
+	if (graph == NULL) {
+		return INVALID_VALUE;
+	}
 	ON(stream, number, device)
 	WORDS(device, number);
 	int r = gaugeblock_do(GAUGEBLOCK_CAPTURE_END, w);

@@ -38,11 +38,17 @@ int gaugeblock_is_host_pool(const void *pool) {
 }
 
 int gaugeblock_host_pool_of(void **pool, int kind) {
+	if (pool == NULL) {
+		return INVALID_VALUE;
+	}
 	*pool = &standard[kind == HOST_MANAGED];
 	return 0;
 }
 
 int gaugeblock_host_pool(void **pool, int kind) {
+	if (pool == NULL) {
+		return INVALID_VALUE;
+	}
 	HostPool *p = calloc(1, sizeof *p);
 	if (p == NULL) {
 		return OUT_OF_MEMORY;
@@ -143,6 +149,9 @@ int gaugeblock_host_pool_free(void *ptr, uint64_t device, uint64_t stream) {
 enum { FLAGS = 3, THRESHOLD, RESERVED, MOST_RESERVED, USED, MOST_USED };
 
 int gaugeblock_host_pool_get(void *pool, int attribute, uint64_t *value) {
+	if (value == NULL) {
+		return INVALID_VALUE;
+	}
 	HostPool *p = pool;
 	pthread_mutex_lock(&lock);
 	collect();

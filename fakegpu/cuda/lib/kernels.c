@@ -151,6 +151,9 @@ GAUGEBLOCK_API Error cudaGetSymbolAddress(void **place, const void *symbol) {
 }
 
 GAUGEBLOCK_API Error cudaGetSymbolSize(size_t *bytes, const void *symbol) {
+	if (bytes == NULL) {
+		return INVALID_VALUE;
+	}
 	pthread_mutex_lock(&lock);
 	Entry *e = variable(symbol);
 	*bytes = e == NULL ? 0 : e->bytes;
@@ -197,6 +200,9 @@ GAUGEBLOCK_API Error __cudaPopCallConfiguration(Dim *grid, Dim *block, size_t *s
 
 // A kernel's handle is the address by which it was registered.
 static Error same(const void **kernel, const void *function) {
+	if (kernel == NULL) {
+		return INVALID_VALUE;
+	}
 	*kernel = function;
 	return 0;
 }
@@ -247,6 +253,9 @@ GAUGEBLOCK_API Error cudaLaunchCooperativeKernel(const void *function, Dim grid,
 typedef struct { Dim grid, block; size_t shared; void *stream, *attributes; unsigned count; } LaunchConfig;
 
 GAUGEBLOCK_API Error cudaLaunchKernelExC(const LaunchConfig *config, const void *function, void **arguments) {
+	if (config == NULL) {
+		return INVALID_VALUE;
+	}
 	(void)arguments;
 	return launch(function, config->grid, config->block, config->stream);
 }
@@ -259,6 +268,9 @@ typedef struct {
 } Attributes;
 
 GAUGEBLOCK_API Error cudaFuncGetAttributes(Attributes *a, const void *function) {
+	if (a == NULL) {
+		return INVALID_VALUE;
+	}
 	Entry e = kernel(function);
 	memset(a, 0, sizeof *a);
 	a->threads = 1024, a->registers = 32, a->dynamic = 48 << 10, a->carveout = -1;
@@ -278,6 +290,9 @@ GAUGEBLOCK_API Error cudaFuncSetCacheConfig(const void *function, int config) {
 
 GAUGEBLOCK_API Error cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, const void *function, int threads,
 	size_t shared, unsigned flags) {
+	if (blocks == NULL) {
+		return INVALID_VALUE;
+	}
 	(void)function, (void)flags;
 	*blocks = gaugeblock_occupancy(threads, shared);
 	return 0;
@@ -313,6 +328,9 @@ GAUGEBLOCK_API Error cudaLibraryGetKernelCount(unsigned *count, void *library) {
 
 // A kernel of such a library is launched by its handle, so that has the name.
 GAUGEBLOCK_API Error cudaLibraryGetKernel(void **kernel, void *library, const char *name) {
+	if (kernel == NULL) {
+		return INVALID_VALUE;
+	}
 	int r = cuLibraryGetKernel(kernel, library, name);
 	if (r == 0) {
 		enter(*kernel, name, NULL, 0);
@@ -325,6 +343,9 @@ GAUGEBLOCK_API Error cudaLibraryGetUnifiedFunction(void **function, void *librar
 }
 
 GAUGEBLOCK_API Error cudaLibraryGetGlobal(void **place, size_t *bytes, void *library, const char *name) {
+	if (place == NULL) {
+		return INVALID_VALUE;
+	}
 	uint64_t at = 0;
 	int r = cuLibraryGetGlobal(&at, bytes, library, name);
 	*place = (void *)at;

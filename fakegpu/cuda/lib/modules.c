@@ -2,6 +2,7 @@
 // kernels have, and every name is found in it.
 #include "core.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,27 +14,76 @@ typedef int Result;
 typedef uint64_t Ptr;
 
 // A module, which has an image, or a kernel, which has a name and parameters.
-typedef struct {
+typedef struct Thing {
+	struct Thing *next; // in its list of those that are alive
 	char name[256];
 	void *image;
 	int count;
 	unsigned short sizes[MAX_PARAMETERS];
 } Thing;
 
+// Those that are alive, by address: a handle may be one that was unloaded, or none at all.
+enum { LISTS = 1024 };
+static Thing *alive[LISTS];
+static pthread_mutex_t alive_mutex = PTHREAD_MUTEX_INITIALIZER;
+
+static Thing **list_of(const void *handle) { return &alive[((uintptr_t)handle >> 4) % LISTS]; }
+
+// find is the module or kernel of a handle, NULL if there is none.
+static Thing *find(const void *handle) {
+	pthread_mutex_lock(&alive_mutex);
+	Thing *t = *list_of(handle);
+	while (t != NULL && t != handle) {
+		t = t->next;
+	}
+	pthread_mutex_unlock(&alive_mutex);
+	return t;
+}
+
 static Result make(void **made, const char *name) {
+	if (made == NULL || name == NULL) {
+		return INVALID_VALUE;
+	}
 	Thing *t = calloc(1, sizeof *t);
 	if (t == NULL) {
 		return OUT_OF_MEMORY;
 	}
 	snprintf(t->name, sizeof t->name, "%s", name);
+	pthread_mutex_lock(&alive_mutex);
+	t->next = *list_of(t);
+	*list_of(t) = t;
+	pthread_mutex_unlock(&alive_mutex);
 	*made = t;
+	return 0;
+}
+
+// unmake forgets a module.
+static Result unmake(void *handle) {
+	pthread_mutex_lock(&alive_mutex);
+	Thing **at = list_of(handle);
+	while (*at != NULL && *at != handle) {
+		at = &(*at)->next;
+	}
+	Thing *t = *at;
+	if (t != NULL) {
+		*at = t->next;
+	}
+	pthread_mutex_unlock(&alive_mutex);
+	if (t == NULL) {
+		return INVALID_HANDLE;
+	}
+	free(t->image);
+	free(t);
 	return 0;
 }
 
 #define API GAUGEBLOCK_API Result
 
 API cuModuleLoad(void **module, const char *path) {
-	return path == NULL || access(path, R_OK) != 0 ? FILE_NOT_FOUND : make(module, "module");
+	if (module == NULL || path == NULL) {
+		return INVALID_VALUE;
+	}
+	return access(path, R_OK) != 0 ? FILE_NOT_FOUND : make(module, "module");
 }
 
 // An image is code for a device (ELF), several in one (a fat binary, or what leads to it), text in PTX,
@@ -46,7 +96,7 @@ static int is_image(const void *image) {
 }
 
 API cuModuleLoadData(void **module, const void *image) {
-	if (image == NULL) {
+	if (module == NULL || image == NULL) {
 		return INVALID_VALUE;
 	}
 	if (!is_image(image)) {
@@ -68,37 +118,35 @@ API cuModuleLoadDataEx(void **module, const void *image, unsigned count, int *op
 
 API cuModuleLoadFatBinary(void **module, const void *image) { return cuModuleLoadData(module, image); }
 
-API cuModuleUnload(void *module) {
-	free(((Thing *)module)->image);
-	free(module);
-	return 0;
-}
+API cuModuleUnload(void *module) { return unmake(module); }
 
 API cuModuleGetFunction(void **function, void *module, const char *name) {
-	Result r = module == NULL ? INVALID_HANDLE : make(function, name);
+	const Thing *of = find(module);
+	Result r = of == NULL ? INVALID_HANDLE : make(function, name);
 	if (r == 0) {
 		Thing *t = *function;
-		t->count = gaugeblock_parameters(((Thing *)module)->image, name, t->sizes);
+		t->count = gaugeblock_parameters(of->image, name, t->sizes);
 	}
 	return r;
 }
 
-API cuModuleGetFunctionCount(unsigned *count, void *module) {
-	(void)module;
-	*count = 0;
-	return 0;
-}
+// tell writes an answer, if there is a place for it.
+#define TELL(place, value) ((place) == NULL ? INVALID_VALUE : (*(place) = (value), 0))
 
-API cuModuleGetLoadingMode(int *mode) {
-	*mode = 2; // lazy
-	return 0;
-}
+API cuModuleGetFunctionCount(unsigned *count, void *module) { return find(module) == NULL ? INVALID_HANDLE : TELL(count, 0); }
+
+API cuModuleGetLoadingMode(int *mode) { return TELL(mode, 2); } // lazy
 
 // Variables of a module have memory of its own, which is not counted: who asks is told a page's
 // worth that nobody reads.
 API cuModuleGetGlobal_v2(Ptr *place, size_t *bytes, void *module, const char *name) {
 	static char variable[4096];
-	(void)module, (void)name;
+	if (find(module) == NULL) {
+		return INVALID_HANDLE;
+	}
+	if (name == NULL) {
+		return INVALID_VALUE;
+	}
 	if (place != NULL) {
 		*place = P(variable);
 	}
@@ -129,24 +177,19 @@ API cuLibraryGetManaged(Ptr *place, size_t *bytes, void *library, const char *na
 	return cuModuleGetGlobal_v2(place, bytes, library, name);
 }
 
-static Result same(void **out, void *in) {
-	*out = in;
-	return 0;
-}
+static Result same(void **out, void *in) { return find(in) == NULL ? INVALID_HANDLE : TELL(out, in); }
 API cuLibraryGetModule(void **module, void *library) { return same(module, library); }
 API cuKernelGetFunction(void **function, void *kernel) { return same(function, kernel); }
 API cuFuncGetModule(void **module, void *function) { return same(module, function); }
 
 API cuFuncGetName(const char **name, void *function) {
-	*name = ((Thing *)function)->name;
-	return 0;
+	const Thing *t = find(function);
+	return t == NULL ? INVALID_HANDLE : TELL(name, t->name);
 }
 API cuKernelGetName(const char **name, void *kernel) { return cuFuncGetName(name, kernel); }
 
 API cuFuncIsLoaded(int *state, void *function) {
-	(void)function;
-	*state = 1;
-	return 0;
+	return find(function) == NULL ? INVALID_HANDLE : TELL(state, 1);
 }
 
 API cuFuncLoad(void *function) {
@@ -155,28 +198,25 @@ API cuFuncLoad(void *function) {
 }
 
 // What is said of a kernel's code is what a small kernel would have.
-API cuFuncGetAttribute(int *value, int attribute, void *function) {
-	(void)function;
+static int function_attribute(int attribute) {
 	switch (attribute) {
 	case 0: // threads of a block
-		*value = 1024;
-		return 0;
+		return 1024;
 	case 4: // registers
-		*value = 32;
-		return 0;
+		return 32;
 	case 5: // versions of the code
 	case 6:
-		*value = 10 * gaugeblock_attribute(75) + gaugeblock_attribute(76);
-		return 0;
+		return 10 * gaugeblock_attribute(75) + gaugeblock_attribute(76);
 	case 8: // shared memory
-		*value = 48 << 10;
-		return 0;
+		return 48 << 10;
 	case 9: // which part of the memory is to be shared memory: no wish
-		*value = -1;
-		return 0;
+		return -1;
 	}
-	*value = 0;
 	return 0;
+}
+
+API cuFuncGetAttribute(int *value, int attribute, void *function) {
+	return find(function) == NULL ? INVALID_HANDLE : TELL(value, function_attribute(attribute));
 }
 
 API cuKernelGetAttribute(int *value, int attribute, void *kernel, int device) {
@@ -208,13 +248,13 @@ API cuFuncSetSharedMemConfig(void *function, int config) { return cuFuncSetCache
 
 // launch tells of the pointers among the arguments: the kernel may write there.
 static Result launch(void *function, void **arguments, void *stream) {
-	const Thing *t = function;
+	const Thing *t = find(function);
 	if (t == NULL) {
 		return INVALID_HANDLE;
 	}
 	for (int i = 0; arguments != NULL && i < t->count; i++) {
 		uint64_t value;
-		if (t->sizes[i] == sizeof value) {
+		if (arguments[i] != NULL && t->sizes[i] == sizeof value) {
 			memcpy(&value, arguments[i], sizeof value);
 			gaugeblock_touched(value);
 		}
@@ -241,13 +281,12 @@ typedef struct { unsigned grid[3], block[3], shared; void *stream, *attributes; 
 
 API cuLaunchKernelEx(const LaunchConfig *config, void *function, void **arguments, void **extra) {
 	(void)extra;
-	return launch(function, arguments, config->stream);
+	return config == NULL ? INVALID_VALUE : launch(function, arguments, config->stream);
 }
 
 API cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, void *function, int threads, size_t shared, unsigned flags) {
 	(void)function, (void)flags;
-	*blocks = gaugeblock_occupancy(threads, shared);
-	return 0;
+	return TELL(blocks, gaugeblock_occupancy(threads, shared));
 }
 
 API cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, void *function, int threads, size_t shared) {
@@ -256,6 +295,9 @@ API cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, void *function, int
 
 API cuOccupancyMaxPotentialBlockSize(int *grid, int *block, void *function, void *shared_of, size_t shared, int limit) {
 	(void)function, (void)shared_of, (void)shared;
+	if (grid == NULL || block == NULL) {
+		return INVALID_VALUE;
+	}
 	*block = limit > 0 && limit < 1024 ? limit : 1024;
 	*grid = gaugeblock_attribute(16) * gaugeblock_occupancy(*block, shared);
 	return 0;
@@ -263,20 +305,17 @@ API cuOccupancyMaxPotentialBlockSize(int *grid, int *block, void *function, void
 
 API cuOccupancyMaxActiveClusters(int *clusters, void *function, const void *config) {
 	(void)function, (void)config;
-	*clusters = gaugeblock_attribute(16);
-	return 0;
+	return TELL(clusters, gaugeblock_attribute(16));
 }
 
 API cuOccupancyMaxPotentialClusterSize(int *size, void *function, const void *config) {
 	(void)function, (void)config;
-	*size = 8;
-	return 0;
+	return TELL(size, 8);
 }
 
 API cuOccupancyAvailableDynamicSMemPerBlock(size_t *bytes, void *function, int blocks, int threads) {
 	(void)function, (void)threads;
-	*bytes = blocks > 0 ? (size_t)(gaugeblock_attribute(81) / blocks) : 0;
-	return 0;
+	return TELL(bytes, blocks > 0 ? (size_t)(gaugeblock_attribute(81) / blocks) : 0);
 }
 
 // Linking gives something that can be loaded.
@@ -296,8 +335,16 @@ API cuLinkAddFile_v2(void *state, int type, const char *path, unsigned count, in
 }
 
 API cuLinkComplete(void *state, void **image, size_t *bytes) {
-	*bytes = sizeof(Thing);
-	return same(image, state);
+	const Thing *t = find(state);
+	if (t == NULL) {
+		return INVALID_HANDLE;
+	}
+	if (image == NULL || bytes == NULL) {
+		return INVALID_VALUE;
+	}
+	*image = (void *)t->name;
+	*bytes = sizeof t->name;
+	return 0;
 }
 
 API cuLinkDestroy(void *state) { return cuModuleUnload(state); }
@@ -314,7 +361,9 @@ API cuProfilerStop(void) { return 0; }
 // linked in statically.
 API cuGetExportTable(const void **table, const void *uuid) {
 	(void)uuid;
-	*table = NULL;
+	if (table != NULL) {
+		*table = NULL;
+	}
 	gaugeblock_lacks("a CUDA runtime that is linked in statically (it asks for cuGetExportTable; link with -cudart shared)");
 	return INVALID_VALUE;
 }

@@ -52,6 +52,9 @@ enum { TYPE_HOST = 1, TYPE_DEVICE = 2, READ_WRITE = 3 };
 
 // answer writes an attribute of memory that is there.
 static Result answer(void *data, int attribute, const Pointed *p) {
+	if (p == NULL) {
+		return INVALID_VALUE;
+	}
 	size_t step;
 	switch (attribute) {
 	case CONTEXT:
@@ -122,6 +125,9 @@ API cuPointerGetAttribute(void *data, int attribute, Ptr ptr) {
 
 // cuPointerGetAttributes answers what is there, and of other attributes that there is nothing.
 API cuPointerGetAttributes(unsigned count, int *attributes, void **data, Ptr ptr) {
+	if (attributes == NULL || data == NULL) {
+		return INVALID_VALUE;
+	}
 	Pointed p;
 	int r = look(ptr, &p);
 	for (unsigned i = 0; r == 0 && i < count; i++) {
@@ -246,6 +252,9 @@ API cuMemRangeGetAttribute(void *data, size_t size, int attribute, Ptr ptr, size
 }
 
 API cuMemRangeGetAttributes(void **data, size_t *sizes, int *attributes, size_t count, Ptr ptr, size_t bytes) {
+	if (data == NULL || sizes == NULL || attributes == NULL) {
+		return INVALID_VALUE;
+	}
 	int r = 0;
 	for (size_t i = 0; r == 0 && i < count; i++) {
 		r = cuMemRangeGetAttribute(data[i], sizes[i], attributes[i], ptr, bytes);

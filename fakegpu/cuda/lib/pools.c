@@ -15,6 +15,9 @@ typedef struct {
 } PoolProperties;
 
 static Result given(void **pool, int failed, const uint64_t *words) {
+	if (pool == NULL || words == NULL) {
+		return INVALID_VALUE;
+	}
 	if (failed == 0) {
 		*pool = (void *)words[1];
 	}
@@ -104,6 +107,9 @@ API cuMemPoolTrimTo(void *pool, size_t keep) {
 
 // The first three attributes are integers, the others 64 bits.
 API cuMemPoolGetAttribute(void *pool, int attribute, void *value) {
+	if (value == NULL) {
+		return INVALID_VALUE;
+	}
 	WORDS(P(pool), (uint64_t)attribute);
 	int r = gaugeblock_is_host_pool(pool) ? gaugeblock_host_pool_get(pool, attribute, &w[2]) : gaugeblock_do(GAUGEBLOCK_POOL_GET, w);
 	if (r == 0 && attribute <= 3) {
@@ -115,11 +121,17 @@ API cuMemPoolGetAttribute(void *pool, int attribute, void *value) {
 }
 
 API cuMemPoolSetAttribute(void *pool, int attribute, void *value) {
+	if (value == NULL) {
+		return INVALID_VALUE;
+	}
 	WORDS(P(pool), (uint64_t)attribute, attribute <= 3 ? (uint64_t)*(int *)value : *(uint64_t *)value);
 	return gaugeblock_is_host_pool(pool) ? 0 : gaugeblock_do(GAUGEBLOCK_POOL_SET, w);
 }
 
 API cuMemPoolSetAccess(void *pool, const Access *access, size_t count) {
+	if (access == NULL) {
+		return INVALID_VALUE;
+	}
 	if (gaugeblock_is_host_pool(pool)) {
 		return gaugeblock_host_pool_reached(pool);
 	}
@@ -136,6 +148,9 @@ API cuMemPoolSetAccess(void *pool, const Access *access, size_t count) {
 // Pools by place and kind of memory, as CUDA 13 has them.
 
 API cuMemGetDefaultMemPool(void **pool, const Location *place, int type) {
+	if (place == NULL) {
+		return INVALID_VALUE;
+	}
 	if (type == PINNED && place->type == PLACE_DEVICE) {
 		return cuDeviceGetDefaultMemPool(pool, place->id);
 	}
@@ -146,6 +161,9 @@ API cuMemGetDefaultMemPool(void **pool, const Location *place, int type) {
 }
 
 API cuMemGetMemPool(void **pool, const Location *place, int type) {
+	if (place == NULL) {
+		return INVALID_VALUE;
+	}
 	if (type == PINNED && place->type == PLACE_DEVICE) {
 		return cuDeviceGetMemPool(pool, place->id);
 	}
@@ -153,6 +171,9 @@ API cuMemGetMemPool(void **pool, const Location *place, int type) {
 }
 
 API cuMemSetMemPool(const Location *place, int type, void *pool) {
+	if (place == NULL) {
+		return INVALID_VALUE;
+	}
 	if (type == PINNED && place->type == PLACE_DEVICE) {
 		return cuDeviceSetMemPool(place->id, pool);
 	}

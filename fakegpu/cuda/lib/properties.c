@@ -78,6 +78,9 @@ static const struct { size_t offset; int attribute; char wide; } fields[] = {
 };
 
 GAUGEBLOCK_API int cudaGetDeviceProperties(struct properties *p, int device) {
+	if (p == NULL) {
+		return INVALID_VALUE;
+	}
 	char name[256];
 	WORDS((uint64_t)device, 0, 0, P(name));
 	int r = gaugeblock_ended(gaugeblock_do(GAUGEBLOCK_PROPERTIES, w));

@@ -2,6 +2,7 @@
 // in which some functions have other parameters.
 #include "runtime.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,16 +36,25 @@ GAUGEBLOCK_API const char *cudaGetErrorString(Error error) {
 }
 
 GAUGEBLOCK_API Error cudaDriverGetVersion(int *version) {
+	if (version == NULL) {
+		return ended(INVALID_VALUE);
+	}
 	*version = 13000;
 	return 0;
 }
 
 GAUGEBLOCK_API Error cudaRuntimeGetVersion(int *version) {
+	if (version == NULL) {
+		return ended(INVALID_VALUE);
+	}
 	*version = GAUGEBLOCK_CUDART * 1000;
 	return 0;
 }
 
 GAUGEBLOCK_API Error cudaGetDeviceCount(int *count) {
+	if (count == NULL) {
+		return ended(INVALID_VALUE);
+	}
 	WORDS(0);
 	int r = DO(COUNT);
 	*count = (int)w[0];
@@ -52,6 +62,9 @@ GAUGEBLOCK_API Error cudaGetDeviceCount(int *count) {
 }
 
 GAUGEBLOCK_API Error cudaGetDevice(int *device) {
+	if (device == NULL) {
+		return ended(INVALID_VALUE);
+	}
 	*device = gaugeblock_current_runtime();
 	return 0;
 }
@@ -91,6 +104,9 @@ GAUGEBLOCK_API Error cudaDeviceGetPCIBusId(char *id, int size, int device) {
 }
 
 GAUGEBLOCK_API Error cudaDeviceGetByPCIBusId(int *device, const char *id) {
+	if (device == NULL) {
+		return ended(INVALID_VALUE);
+	}
 	unsigned bus = 0;
 	sscanf(id, "%*x:%x", &bus);
 	*device = (int)bus - 1;
@@ -108,6 +124,9 @@ GAUGEBLOCK_API Error cudaDeviceSynchronize(void) {
 }
 
 GAUGEBLOCK_API Error cudaDeviceCanAccessPeer(int *can, int device, int peer) {
+	if (can == NULL) {
+		return ended(INVALID_VALUE);
+	}
 	WORDS((uint64_t)device, (uint64_t)peer);
 	int r = DO(PEER_CAN);
 	*can = (int)w[2];
@@ -149,6 +168,9 @@ GAUGEBLOCK_API Error cudaFree(void *ptr) {
 }
 
 GAUGEBLOCK_API Error cudaMemGetInfo(size_t *available, size_t *total) {
+	if (available == NULL || total == NULL) {
+		return ended(INVALID_VALUE);
+	}
 	WORDS(CURRENT);
 	int r = DO(MEM_INFO);
 	*available = w[1];
@@ -157,11 +179,17 @@ GAUGEBLOCK_API Error cudaMemGetInfo(size_t *available, size_t *total) {
 }
 
 GAUGEBLOCK_API Error cudaIpcGetMemHandle(Handle *handle, void *ptr) {
+	if (handle == NULL) {
+		return ended(INVALID_VALUE);
+	}
 	WORDS(P(ptr), P(handle));
 	return DO(IPC_GET);
 }
 
 GAUGEBLOCK_API Error cudaIpcOpenMemHandle(void **ptr, Handle handle, unsigned flags) {
+	if (ptr == NULL) {
+		return ended(INVALID_VALUE);
+	}
 	(void)flags;
 	WORDS(CURRENT, P(&handle));
 	int r = DO(IPC_OPEN);
@@ -218,6 +246,9 @@ GAUGEBLOCK_API Error cudaStreamQuery(void *stream) {
 }
 
 GAUGEBLOCK_API Error cudaStreamGetId(void *stream, unsigned long long *id) {
+	if (id == NULL) {
+		return ended(INVALID_VALUE);
+	}
 	ON(stream, number, device)
 	WORDS(device, number);
 	int r = DO(STREAM_ID);
@@ -247,6 +278,9 @@ GAUGEBLOCK_API Error cudaStreamGetPriority(void *stream, int *priority) {
 }
 
 GAUGEBLOCK_API Error cudaStreamGetDevice(void *stream, int *of) {
+	if (of == NULL) {
+		return ended(INVALID_VALUE);
+	}
 	ON(stream, number, device)
 	(void)number;
 	*of = (int)device;
@@ -295,6 +329,9 @@ GAUGEBLOCK_API Error cudaStreamAddCallback(void *stream, void (*function)(void *
 }
 
 GAUGEBLOCK_API Error cudaEventCreateWithFlags(void **event, unsigned flags) {
+	if (event == NULL) {
+		return ended(INVALID_VALUE);
+	}
 	enum { KNOWN = 7 };
 	if (flags & ~KNOWN) {
 		return ended(INVALID_VALUE);
@@ -326,11 +363,17 @@ GAUGEBLOCK_API Error cudaEventElapsedTime_v2(float *ms, void *from, void *to) { 
 #endif
 
 GAUGEBLOCK_API Error cudaIpcGetEventHandle(Handle *handle, void *event) {
+	if (handle == NULL) {
+		return ended(INVALID_VALUE);
+	}
 	WORDS(P(event), P(handle));
 	return DO(EVENT_SHARE);
 }
 
 GAUGEBLOCK_API Error cudaIpcOpenEventHandle(void **event, Handle handle) {
+	if (event == NULL) {
+		return ended(INVALID_VALUE);
+	}
 	WORDS(P(&handle));
 	int r = DO(EVENT_OPEN);
 	if (r == 0) {
@@ -370,6 +413,9 @@ GAUGEBLOCK_API Error cudaEventDestroy(void *event) {
 // Captures and graphs.
 
 GAUGEBLOCK_API Error cudaThreadExchangeStreamCaptureMode(int *mode) {
+	if (mode == NULL) {
+		return ended(INVALID_VALUE);
+	}
 	if (*mode < 0 || *mode > 2) {
 		return ended(INVALID_VALUE);
 	}
@@ -386,6 +432,9 @@ GAUGEBLOCK_API Error cudaStreamBeginCapture(void *stream, int mode) {
 }
 
 GAUGEBLOCK_API Error cudaStreamEndCapture(void *stream, void **graph) {
+	if (graph == NULL) {
+		return ended(INVALID_VALUE);
+	}
 	ON(stream, number, device)
 	WORDS(device, number);
 	int r = DO(CAPTURE_END);
@@ -438,6 +487,9 @@ GAUGEBLOCK_API Error cudaGraphNodeGetDependencies_v2(void *node, void **nodes, v
 #endif
 
 GAUGEBLOCK_API Error cudaGraphGetNodes(void *graph, void **nodes, size_t *count) {
+	if (count == NULL) {
+		return ended(INVALID_VALUE);
+	}
 	WORDS(P(graph), P(gaugeblock_nodes()), MAX_NODES);
 	int r = DO(GRAPH_NODES);
 	if (r != 0) {
@@ -452,6 +504,9 @@ GAUGEBLOCK_API Error cudaGraphGetNodes(void *graph, void **nodes, size_t *count)
 }
 
 GAUGEBLOCK_API Error cudaGraphNodeGetType(void *node, int *type) {
+	if (type == NULL) {
+		return ended(INVALID_VALUE);
+	}
 	WORDS(P(node));
 	int r = DO(NODE_TYPE);
 	if (r == 0) {
@@ -462,6 +517,9 @@ GAUGEBLOCK_API Error cudaGraphNodeGetType(void *node, int *type) {
 
 // cudaGraphMemAttrUsedMemCurrent is 0, cudaGraphMemAttrReservedMemCurrent 2.
 GAUGEBLOCK_API Error cudaDeviceGetGraphMemAttribute(int device, int attribute, void *value) {
+	if (value == NULL) {
+		return ended(INVALID_VALUE);
+	}
 	WORDS((uint64_t)device);
 	int r = DO(GRAPH_MEMORY);
 	if (r == 0 && attribute != 0 && attribute != 2) {
@@ -479,6 +537,9 @@ GAUGEBLOCK_API Error cudaDeviceGraphMemTrim(int device) {
 }
 
 GAUGEBLOCK_API Error cudaGraphInstantiate(void **exec, void *graph, unsigned long long flags) {
+	if (exec == NULL) {
+		return ended(INVALID_VALUE);
+	}
 	(void)flags;
 	WORDS(P(graph));
 	int r = DO(GRAPH_INSTANTIATE);
@@ -494,32 +555,60 @@ GAUGEBLOCK_API Error cudaGraphInstantiateWithFlags(void **exec, void *graph, uns
 
 // Objects that a graph keeps: the function that ends one is called when nobody holds it any more.
 // Graphs hold what they were given as long as the program runs.
-typedef struct { void *data; void (*end)(void *); unsigned held; } UserObject;
+typedef struct UserObject {
+	struct UserObject *next;
+	void *data;
+	void (*end)(void *);
+	unsigned held;
+} UserObject;
+
+static UserObject *objects; // those that are held
+static pthread_mutex_t objects_mutex = PTHREAD_MUTEX_INITIALIZER;
 
 GAUGEBLOCK_API Error cudaUserObjectCreate(void **made, void *data, void (*end)(void *), unsigned held, unsigned flags) {
 	(void)flags;
+	if (made == NULL || end == NULL || held == 0) {
+		return ended(INVALID_VALUE);
+	}
 	UserObject *o = malloc(sizeof *o);
 	if (o == NULL) {
 		return ended(OUT_OF_MEMORY);
 	}
-	*o = (UserObject){data, end, held};
+	pthread_mutex_lock(&objects_mutex);
+	*o = (UserObject){objects, data, end, held};
+	objects = o;
+	pthread_mutex_unlock(&objects_mutex);
 	*made = o;
 	return 0;
 }
 
-GAUGEBLOCK_API Error cudaUserObjectRetain(void *object, unsigned count) {
-	__atomic_add_fetch(&((UserObject *)object)->held, count, __ATOMIC_RELAXED);
-	return 0;
-}
-
-GAUGEBLOCK_API Error cudaUserObjectRelease(void *object, unsigned count) {
-	UserObject *o = object;
-	if (__atomic_sub_fetch(&o->held, count, __ATOMIC_ACQ_REL) == 0) {
+// hold changes how often an object is held, and ends one that nobody holds any more.
+static Error hold(const void *object, int64_t change) {
+	pthread_mutex_lock(&objects_mutex);
+	UserObject **at = &objects, *o;
+	while (*at != NULL && *at != object) {
+		at = &(*at)->next;
+	}
+	o = *at;
+	if (o == NULL || (int64_t)o->held + change < 0) {
+		pthread_mutex_unlock(&objects_mutex);
+		return ended(INVALID_VALUE);
+	}
+	o->held = (unsigned)(o->held + change);
+	unsigned left = o->held;
+	if (left == 0) {
+		*at = o->next;
+	}
+	pthread_mutex_unlock(&objects_mutex);
+	if (left == 0) {
 		o->end(o->data);
 		free(o);
 	}
 	return 0;
 }
+
+GAUGEBLOCK_API Error cudaUserObjectRetain(void *object, unsigned count) { return hold(object, count); }
+GAUGEBLOCK_API Error cudaUserObjectRelease(void *object, unsigned count) { return hold(object, -(int64_t)count); }
 
 GAUGEBLOCK_API Error cudaGraphRetainUserObject(void *graph, void *object, unsigned count, unsigned flags) {
 	enum { MOVE = 1 }; // the caller's hold becomes the graph's
@@ -558,8 +647,15 @@ GAUGEBLOCK_API Error cudaMemcpyAsync(void *dst, const void *src, size_t bytes, i
 	uint64_t to = device, from = device;
 	int on_device = of_device(dst, &to), from_device = of_device(src, &from);
 	if (kind < 4) {
+		int to_host = on_device && (kind == 0 || kind == 2), from_host = from_device && (kind == 0 || kind == 1);
+		if ((to_host || from_host) && !gaugeblock_bytes_in_host()) {
+			return ended(INVALID_VALUE);
+		}
 		on_device = kind == 1 || kind == 3;
 		from_device = kind == 2 || kind == 3;
+	}
+	if (bytes > 0 && (dst == NULL || src == NULL)) {
+		return ended(INVALID_VALUE);
 	}
 	if (on_device && from_device) {
 		WORDS(device, number, P(dst), to, P(src), from, bytes);
@@ -580,7 +676,9 @@ GAUGEBLOCK_API Error cudaMemcpyAsync(void *dst, const void *src, size_t bytes, i
 		WORDS(device, number, P(dst), device, P(src), device, bytes);
 		return DO(COPY);
 	}
-	memmove(dst, src, bytes);
+	if (bytes > 0) {
+		memmove(dst, src, bytes);
+	}
 	return 0;
 }
 
@@ -614,6 +712,9 @@ GAUGEBLOCK_API Error cudaMemset(void *ptr, int value, size_t bytes) { return cud
 
 GAUGEBLOCK_API Error cudaGetDriverEntryPointByVersion(const char *name, void **function, unsigned version,
 	unsigned long long flags, int *status) {
+	if (function == NULL) {
+		return ended(INVALID_VALUE);
+	}
 	int answer;
 	(void)flags;
 	*function = gaugeblock_entry_of(name, (int)version, &answer);
