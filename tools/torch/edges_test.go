@@ -10,7 +10,9 @@ import (
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
 	"gaugeblock/tla"
+	binary "gaugeblock/tools/torch/binary"
 	"gaugeblock/tools/torch/edges"
+	"gaugeblock/tools/torch/wheel"
 )
 
 // quickEdges are configurations that a test has time for.
@@ -47,6 +49,36 @@ func TestEveryEdge(t *testing.T) {
 	}
 	if tested != len(quickEdges) {
 		t.Errorf("%d of %d configurations are there", tested, len(quickEdges))
+	}
+}
+
+// TestEdgesOfRelease: the same with the rules and the library of a release that breaks ties by segment,
+// and takes only a marked capture for one.
+func TestEdgesOfRelease(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds the adaptor, and the race detector sees nothing of it")
+	}
+	dir, err := wheel.Find("2.15")
+	if err != nil {
+		t.Skip(err)
+	}
+	o, err := binary.Find(dir, t.TempDir())
+	must(t, err)
+	o.Work = scratch + "/torch-edges-2.15"
+	must(t, binary.Build(o))
+	list, err := EdgeConfigurations()
+	must(t, err)
+	chosen, unknown := tla.Named(list, []string{"ties", "pools_forbidden", "two_faults_oversize", "expandable_tiny"})
+	if unknown != "" {
+		t.Fatal(unknown)
+	}
+	for _, c := range chosen {
+		r, err := EdgeRun{PyTorch: o}.Run(c)
+		must(t, err)
+		if r.Taken != r.Edges || len(r.Unexplained) > 0 {
+			t.Errorf("%s: %d of %d edges are taken, unexplained: %v", c.Name, r.Taken, r.Edges, r.Unexplained)
+		}
+		t.Logf("%s: %d states, %d edges", c.Name, r.States, r.Edges)
 	}
 }
 
