@@ -21,6 +21,7 @@ const (
 
 // A Range is between which peaks a program is, since time has a say, in bytes.
 type Range struct {
+	AtOnce uint64 `json:"at_once"` // if work completes at once
 	Least  uint64 `json:"least"`
 	Likely uint64 `json:"likely"`
 	Most   uint64 `json:"most"`
@@ -34,7 +35,7 @@ type Range struct {
 // Bound finds the range of a program by running it with work that takes time. r is a run in which work
 // completes at once. If work that takes much time does not change the peak, that is the answer.
 func (r *Record) Bound(runs func(slower float64) (*Result, error)) error {
-	r.Range = &Range{Least: r.Summary.PeakReserved, Likely: r.Summary.PeakReserved, Most: r.Summary.PeakReserved}
+	r.Range = &Range{AtOnce: r.Summary.PeakReserved, Least: r.Summary.PeakReserved, Likely: r.Summary.PeakReserved, Most: r.Summary.PeakReserved}
 	late, err := runs(Late)
 	if err != nil || r.alike(late) {
 		return err
@@ -53,7 +54,7 @@ func (r *Record) Bound(runs func(slower float64) (*Result, error)) error {
 	}
 	failed := r.Summary.OutOfMemory != nil
 	r.Range = &Range{
-		Least: slices.Min(peaks), Likely: peaks[1], Most: slices.Max(peaks), Reasons: late.streamsRecorded(),
+		AtOnce: r.Summary.PeakReserved, Least: slices.Min(peaks), Likely: peaks[1], Most: slices.Max(peaks), Reasons: late.streamsRecorded(),
 		Watchdog: len(r.ranks()) > 0,
 		MayFail:  failed != (fast.EndedWithoutMemory() != nil) || failed != (likely.EndedWithoutMemory() != nil) || failed != (late.EndedWithoutMemory() != nil),
 	}
@@ -68,7 +69,7 @@ func (r *Record) alike(x *Result) bool {
 
 // String is a line for people.
 func (g *Range) String() string {
-	if g.Least == g.Most && !g.MayFail {
+	if g.Least == g.Most && g.Least == g.AtOnce && !g.MayFail {
 		return "the peak does not depend on when work completes"
 	}
 	text := fmt.Sprintf("the peak depends on when work completes: reserved from %s to %s, probably %s", size(g.Least), size(g.Most), size(g.Likely))

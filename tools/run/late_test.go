@@ -21,6 +21,7 @@ func TestBound(t *testing.T) {
 	for want, runs := range map[string]map[float64]*Result{
 		"the peak does not depend on when work completes":                                                            {Late: reserved(gib, lines)},
 		depends + "2.00 GiB to 4.00 GiB, probably 3.00 GiB, since record_stream is called at b.py:2, a.py:1, c.py:3": {Fast: reserved(2*gib, nil), Likely: reserved(3*gib, nil), Late: reserved(4*gib, lines)},
+		depends + "2.00 GiB to 2.00 GiB, probably 2.00 GiB":                                                          {Fast: reserved(2*gib, nil), Likely: reserved(2*gib, nil), Late: reserved(2*gib, nil)},
 		depends + "2.00 GiB to 5.00 GiB, probably 5.00 GiB":                                                          {Fast: reserved(3*gib, nil), Likely: reserved(5*gib, nil), Late: reserved(2*gib, nil)},
 		depends + "1024.00 MiB to 3.00 GiB, probably 1024.00 MiB, and it may run out of memory":                      {Fast: reserved(gib, nil), Likely: reserved(gib, nil), Late: full},
 	} {

@@ -156,3 +156,11 @@ func TestValues(t *testing.T) {
 		})
 	}
 }
+
+// Who watches the lines that call record_stream keeps nothing of the program alive.
+func TestTorchLines(t *testing.T) {
+	r := runs(t, Options{Command: []string{pythons(t)[0], filepath.Join("testdata", "lines.py")}, Streams: true, NoValues: true}, 0)
+	if want := map[string]int{filepath.Join("testdata", "lines.py") + ":12": 1}; !maps.Equal(r.Processes[0].StreamsRecorded, want) {
+		t.Errorf("%v, not %v", r.Processes[0].StreamsRecorded, want)
+	}
+}
