@@ -1,164 +1,163 @@
 --------------------------- MODULE AbstractMemory ---------------------------
 (***************************************************************************)
-(* Memory of a GPU that a program allocates, and the order in which        *)
-(* streams work on it.  It describes allocators that return memory only    *)
-(* after the work of other streams on it has completed.  (It is also safe  *)
-(* to return it earlier and to let the stream wait on the device, as       *)
-(* cudaMallocAsync may.  That is not described.)  Nothing is here of how:  *)
-(* no segments, no free lists, no best fit, no events; nor of how          *)
-(* addresses are aligned.  It is about safety only: an allocator that is   *)
-(* always out of memory is one of these.                                   *)
+(* What an allocator of GPU memory promises.  A program mallocs memory on  *)
+(* a stream, launches work that uses it, and frees it while the work may   *)
+(* still be pending.  Other streams may use it too, if the program records *)
+(* them (record_stream) before the free.  Nothing is here of how: no free  *)
+(* lists, no splitting, no best fit.                                       *)
 (*                                                                         *)
-(* A program mallocs memory on a stream, the allocation's stream.  Other   *)
-(* streams may use the memory too, if the program records them             *)
-(* (record_stream) before it frees the memory; a use that is not recorded  *)
-(* is the program's mistake, and not covered.  A free need not wait: work  *)
-(* on the memory may be pending then.  There are two kinds of such work.   *)
+(* The variables are what the program, the device and the driver know; an  *)
+(* allocator remembers none of them.  It answers mallocs, waits for work,  *)
+(* lets a stream wait on the device, and takes and returns memory of the   *)
+(* driver.  It keeps four rules.                                           *)
 (*                                                                         *)
-(*   of recorded streams         The variable work has it.                 *)
-(*   of the allocation's stream  No variable has it: the program does not  *)
-(*                               say when that stream uses the memory.     *)
-(*                               Instead the variable belongs has, for     *)
-(*                               each stream, the memory on which it can   *)
-(*                               have such work.                           *)
+(*   MayBeTaken   A malloc returns memory that nobody has, and of which    *)
+(*                all pending uses come before the stream's next work.     *)
+(*   Backed       What is held, pending or in a graph is granted memory:   *)
+(*                so what is returned to the driver was waited for.        *)
+(*   CannotServe  A malloc fails only if there would be no room when all   *)
+(*                that can be returned were returned.                      *)
+(*   A malloc returns enough bytes, aligned; only a free ends an           *)
+(*   allocation, and every allocation can be freed.                        *)
 (*                                                                         *)
-(* An allocator has to keep two rules about them.                          *)
-(*                                                                         *)
-(*   MayBeTaken     A malloc returns memory that is in no other            *)
-(*                  allocation, and on which no other stream has recorded  *)
-(*                  work pending.                                          *)
-(*   BelongsAfter   After every step                                       *)
-(*                  (1) the memory of an allocation belongs to its stream, *)
-(*                  (2) no memory belongs to two streams,                  *)
-(*                  (3) no memory that has begun to belong to a stream in  *)
-(*                      this step has recorded work of another pending.    *)
-(*                                                                         *)
-(* A malloc also returns at least as many bytes as were requested.  An     *)
-(* allocation ends only by a free.  Who calls is in no variable: a step    *)
-(* that ends an allocation is a free, so a refinement has to map to        *)
-(* allocations what the program holds, and not what the allocator          *)
-(* remembers.                                                              *)
-(*                                                                         *)
-(* Nothing here says how long memory belongs to a stream: it may stop in   *)
-(* any step.  If belongs were hidden, BelongsAfter would forbid nothing,   *)
-(* since the memory of the allocations on each stream would do for         *)
-(* belongs.  So it is worth as much as the mapping from an allocator to    *)
-(* belongs.  In Refinement.tla memory belongs to the stream whose malloc   *)
-(* obtained it from the driver, until it is returned to the driver.  Under *)
-(* that mapping (1) and (2) forbid that memory which was obtained for one  *)
-(* stream is allocated on another.  (3) forbids that memory is returned to *)
-(* the driver, and obtained again for a stream, while another stream still *)
-(* has recorded work on it, although no malloc has returned it yet.        *)
-(*                                                                         *)
-(* AllocationsAreDisjoint and InOrder, at the end, follow from MayBeTaken, *)
-(* (1) and (2).                                                            *)
+(* The order of uses need not come from waiting for other streams' work:   *)
+(* a pool that lets the stream wait for an event keeps these rules too     *)
+(* (StreamOrderedPool.tla, as cudaMallocAsync).                            *)
 (***************************************************************************)
-EXTENDS Integers, Sequences
+EXTENDS Integers, Sequences, FiniteSets
 
 CONSTANTS
-    Streams,    \* work of one stream runs in order, work of different streams may run concurrently
+    Streams,    \* of all devices
+    Home,       \* for each stream the addresses of its device's memory: [Streams -> sets of numbers]
+    Names,      \* of allocations: two with equal memory are two
+    Graphs,     \* the graphs that programs capture
     Sizes,      \* what programs request, in bytes
-    Addresses   \* those of all bytes
-
-ASSUME
-    /\ Addresses \subseteq Nat /\ \A a, b \in Addresses : a..b \subseteq Addresses
-    /\ Sizes \subseteq Nat \ {0}
+    Align,      \* memory begins at a multiple of it
+    Needs,      \* how much the driver may have to grant for a request: [Sizes -> numbers]
+    Room        \* how much it can grant of one device
 
 VARIABLES
-    allocations, \* those that the program has not freed: set of [memory, stream, users], with the
-                 \* recorded streams as users
-    work,        \* for each stream, its uses, as a recorded stream, of allocations that have been
-                 \* freed.  An entry is the memory of one of these allocations, oldest first.  Uses
-                 \* of an allocation that is not freed have no entry; its users stand for them
-    belongs      \* for each stream, the memory on which it can have work as the stream of an
-                 \* allocation, also of one that has been freed
+    held,       \* what the program holds: from some names to [memory, stream, users]; users are recorded streams
+    queues,     \* for each stream its pending work, oldest first: [uses, behind]; it is behind so many pieces
+                \* of each queue (of its own: all that are before it)
+    granted,    \* what the driver has granted: a set of sets of bytes, each returned as a whole
+    graphs      \* for each graph [streams, memory]: the streams that are captured into it now, and what it works on
 
-abstractVars == <<allocations, work, belongs>>
-
-Allocation == [memory : SUBSET Addresses, stream : Streams, users : SUBSET Streams]
-
-Pending(w, s) == UNION {w[s][i] : i \in DOMAIN w[s]}
+abstractVars == <<held, queues, granted, graphs>>
 
 (***************************************************************************)
-(* Time.                                                                   *)
+(* Order and time.                                                         *)
 (***************************************************************************)
 
-\* Work completes at any time, in the order of its stream; an allocator may wait for work in
-\* any call.  w is what the queues would hold after a step if no work completed in it,
-\* AfterSomeTime(w) is what they can hold when some has.
-Suffixes(queue) == {SubSeq(queue, n + 1, Len(queue)) : n \in 0..Len(queue)}
-AfterSomeTime(w) == {v \in [Streams -> UNION {Suffixes(w[s]) : s \in Streams}] :
-                        \A s \in Streams : v[s] \in Suffixes(w[s])}
+\* The next work of a stream will be behind so many pieces of each queue.
+Behind(q, s) ==
+    [t \in Streams |-> IF t = s THEN Len(q[s]) ELSE IF q[s] = <<>> THEN 0 ELSE q[s][Len(q[s])].behind[t]]
 
-\* What may belong to the streams after a step.  Some work of an allocation's stream may be
-\* pending after the free.  A refinement mapping has to let the memory belong to the stream
-\* until that work has completed.  No formula here tests that.
-BelongsAfter ==
-    /\ belongs' \in [Streams -> SUBSET Addresses]
-    /\ \A x \in allocations' : x.memory \subseteq belongs'[x.stream]         \* (1)
-    /\ \A s, t \in Streams : s # t =>
-          /\ belongs'[s] \cap belongs'[t] = {}                               \* (2)
-          /\ (belongs'[s] \ belongs[s]) \cap Pending(work', t) = {}          \* (3)
+\* Some streams launch work that uses memory.  A stream waits on the device: behind these pieces.
+Used(q, streams, memory) ==
+    [s \in Streams |-> IF s \in streams THEN Append(q[s], [uses |-> memory, behind |-> Behind(q, s)]) ELSE q[s]]
+Waiting(q, s, pieces) == [q EXCEPT ![s] = Append(@, [uses |-> {}, behind |-> pieces])]
+Longest(q) == CHOOSE n \in {Len(q[s]) : s \in Streams} : \A s \in Streams : Len(q[s]) <= n
+Counts(q) == {n \in [Streams -> 0..Longest(q)] : \A s \in Streams : n[s] <= Len(q[s])}
 
-\* A step after which these are the allocations, and w is pending.
-StepTo(all, w) ==
-    /\ allocations' = all
-    /\ work' = w
-    /\ BelongsAfter
+\* Work completes at any time, in order.  So many pieces of each queue can have completed, and what is left.
+Completable(q, n) == \A s \in Streams : \A i \in 1..n[s], t \in Streams : q[s][i].behind[t] <= n[t]
+Left(q, n) ==
+    [s \in Streams |-> [i \in 1..(Len(q[s]) - n[s]) |->
+        [q[s][i + n[s]] EXCEPT !.behind = [t \in Streams |-> IF @[t] <= n[t] THEN 0 ELSE @[t] - n[t]]]]]
+TimePasses(q) == \E n \in Counts(q) : Completable(q, n) /\ queues' = Left(q, n)
 
 (***************************************************************************)
-(* What a program does, and what may come of it.                           *)
+(* The rules.                                                              *)
 (***************************************************************************)
 
-\* Memory may become an allocation on a stream, beside others and while w is pending, whether
-\* or not it has belonged to the stream before.
-MayBeTaken(memory, stream, others, w) ==
-    /\ \A x \in others : memory \cap x.memory = {}
-    /\ \A s \in Streams \ {stream} : memory \cap Pending(w, s) = {}
+HeldBytes(h) == UNION {h[x].memory : x \in DOMAIN h}
+GraphBytes(gs) == UNION {graphs[g].memory : g \in gs}
+Into(s) == {g \in Graphs : s \in graphs[g].streams}     \* the graphs into which a stream is captured
 
-\* A malloc returns consecutive bytes, at least as many as were requested.  What was requested
-\* is in no variable, and what serves a malloc serves every smaller one.  So Next depends only
-\* on the least of Sizes; the others are for properties that name the request (MallocsServe
-\* in MCRefinement.tla).
-Malloc(stream, bytes) ==
-    \E w \in AfterSomeTime(work) : \E low, high \in Addresses :
-        LET memory == {a \in Addresses : a \in low..high} IN  \* low..high, but TLC prints it as a set
-        /\ high - low + 1 >= bytes
-        /\ MayBeTaken(memory, stream, allocations, w)
-        /\ StepTo(allocations \cup {[memory |-> memory, stream |-> stream, users |-> {}]}, w)
+\* The next work of a stream comes after all pending uses of memory.
+InOrderFor(memory, s, q) ==
+    \A t \in Streams : \A i \in DOMAIN q[t] : q[t][i].uses \cap memory # {} => i <= Behind(q, s)[t]
 
-\* For example a malloc is out of memory, cached memory is released, work completes, or nothing
-\* happens.
-NoAllocationChanges == \E w \in AfterSomeTime(work) : StepTo(allocations, w)
+MayBeTaken(memory, s, q) ==
+    /\ memory \cap (HeldBytes(held) \cup GraphBytes(Graphs \ Into(s))) = {}
+    /\ InOrderFor(memory, s, q)
 
-\* The program calls record_stream: until the free this stream may use the memory too.
-RecordStream(x, stream) ==
-    \E w \in AfterSomeTime(work) :
-        StepTo((allocations \ {x}) \cup {[x EXCEPT !.users = @ \cup {stream}]}, w)
+\* Of every step: nothing is used that the driver has not granted.
+Backed ==
+    LET backed == UNION granted'
+    IN /\ HeldBytes(held') \subseteq backed
+       /\ \A g \in Graphs : graphs'[g].memory \subseteq backed
+       /\ \A s \in Streams : \A i \in DOMAIN queues'[s] : queues'[s][i].uses \subseteq backed
 
-\* All uses of the memory come before the free.  The last use of each user gets an entry at the
-\* end of that user's queue; the earlier ones come before it in the stream, so it stands for
-\* all.  The order of the queue is that of the frees, not of the uses.  So a use counts as
-\* pending until the uses of all memory that was freed before it have completed.  An allocator
-\* that records its events before the free may know better; that is not described.
+RECURSIVE Sum(_)
+Sum(grants) == IF grants = {} THEN 0 ELSE LET y == CHOOSE y \in grants : TRUE IN Cardinality(y) + Sum(grants \ {y})
+
+\* During a capture memory need not be returned; after it, what no allocation and no graph has.
+CannotServe(s, bytes) ==
+    LET captures == \E g \in Graphs : graphs[g].streams # {}
+        kept     == {y \in granted : y \subseteq Home[s] /\ (captures \/ y \cap (HeldBytes(held) \cup GraphBytes(Graphs)) # {})}
+    IN Sum(kept) + Needs[bytes] > Room
+
+(***************************************************************************)
+(* What happens.  In each call of the program the allocator may wait, let  *)
+(* a stream wait, and take and return memory (granted' is free but for     *)
+(* Backed).                                                                *)
+(***************************************************************************)
+Meanwhile(q) ==
+    /\ \/ TimePasses(q)
+       \/ \E s \in Streams, p \in Counts(q) :
+             (\A t \in Streams : Behind(q, s)[t] <= p[t]) /\ TimePasses(Waiting(q, s, p))
+    /\ Backed
+
+Malloc(s, bytes) ==
+    \E x \in Names \ DOMAIN held : \E low, high \in Home[s] :
+        LET memory == {a \in Home[s] : a \in low..high}
+        IN /\ low % Align = 0 /\ high - low + 1 >= bytes
+           /\ held' = [y \in DOMAIN held \cup {x} |->
+                          IF y = x THEN [memory |-> memory, stream |-> s, users |-> {}] ELSE held[y]]
+           /\ graphs' = [g \in Graphs |-> IF g \in Into(s) THEN [graphs[g] EXCEPT !.memory = @ \cup memory] ELSE graphs[g]]
+           /\ Meanwhile(queues) /\ MayBeTaken(memory, s, queues')
+
+\* The cache is emptied, time passes, or nothing happens.
+NoAllocationChanges == UNCHANGED <<held, graphs>> /\ Meanwhile(queues)
+
+OutOfMemory(s, bytes) == CannotServe(s, bytes) /\ NoAllocationChanges
+
+\* The program uses memory on its stream or a recorded one.  (What it launches in a capture is in the graph.)
+Launch(x, s) ==
+    /\ s \in {held[x].stream} \cup held[x].users /\ Into(s) = {}
+    /\ UNCHANGED <<held, graphs>>
+    /\ Meanwhile(Used(queues, {s}, held[x].memory))
+
+RecordStream(x, s) ==
+    /\ s # held[x].stream
+    /\ held' = [held EXCEPT ![x].users = @ \cup {s}] /\ UNCHANGED graphs
+    /\ Meanwhile(queues)
+
+\* The last use of each recorded stream is launched before the free; it stands for those before it.
 Free(x) ==
-    LET used == [s \in Streams |-> IF s \in x.users THEN Append(work[s], x.memory) ELSE work[s]]
-    IN \E w \in AfterSomeTime(used) : StepTo(allocations \ {x}, w)
+    /\ held' = [y \in DOMAIN held \ {x} |-> held[y]] /\ UNCHANGED graphs
+    /\ Meanwhile(Used(queues, held[x].users, held[x].memory))
 
-\* Nothing belongs to a stream at first.  An allocator that has memory before the first malloc
-\* maps it to the stream in that malloc or in a step before it.
+Capture(g, streams) ==
+    /\ graphs' = [graphs EXCEPT ![g].streams = streams] /\ UNCHANGED held /\ Meanwhile(queues)
+
+Destroy(g) ==
+    /\ graphs[g].streams = {}
+    /\ graphs' = [graphs EXCEPT ![g].memory = {}] /\ UNCHANGED held /\ Meanwhile(queues)
+
 Init ==
-    /\ allocations = {}
-    /\ work = [s \in Streams |-> <<>>]
-    /\ belongs = [s \in Streams |-> {}]
+    /\ held = [x \in {} |-> {}] /\ granted = {}
+    /\ queues = [s \in Streams |-> <<>>]
+    /\ graphs = [g \in Graphs |-> [streams |-> {}, memory |-> {}]]
 
-\* NoAllocationChanges allows the step in which no variable changes.  StepsAreSafe would allow it
-\* anyway; properties that name the action need it, since a malloc that fails may have that
-\* image (MallocsServe in MCRefinement.tla).
+\* (A driver that refuses memory which it has is a step of NoAllocationChanges.)
 Next ==
-    \/ \E s \in Streams, n \in Sizes : Malloc(s, n)
     \/ NoAllocationChanges
-    \/ \E x \in allocations : Free(x) \/ \E s \in Streams \ {x.stream} : RecordStream(x, s)
+    \/ \E s \in Streams, n \in Sizes : Malloc(s, n)
+    \/ \E x \in DOMAIN held : Free(x) \/ \E s \in Streams : Launch(x, s) \/ RecordStream(x, s)
+    \/ \E g \in Graphs : Destroy(g) \/ \E streams \in SUBSET Streams : Capture(g, streams)
 
 StepsAreSafe == [][Next]_abstractVars
 
@@ -168,18 +167,15 @@ Spec == Init /\ StepsAreSafe
 (* What follows.                                                           *)
 (***************************************************************************)
 
-TypeOK ==
-    /\ allocations \subseteq Allocation
-    /\ work \in [Streams -> Seq(SUBSET Addresses)]
-    /\ belongs \in [Streams -> SUBSET Addresses]
+AllocationsAreDisjoint == \A x, y \in DOMAIN held : x # y => held[x].memory \cap held[y].memory = {}
 
-\* No byte is in two allocations.
-AllocationsAreDisjoint == \A x, y \in allocations : x # y => x.memory \cap y.memory = {}
-
-\* No other stream has a recorded use pending on the memory of an allocation, and the memory
-\* belongs to no other stream.  If the mapping to belongs is honest, no stream of an earlier
-\* allocation has work on it.
+\* Pending uses of what is held are its own, or come before the next work of its stream.
 InOrder ==
-    \A x \in allocations : \A s \in Streams \ {x.stream} :
-        x.memory \cap (Pending(work, s) \cup belongs[s]) = {}
+    \A x \in DOMAIN held : \A t \in Streams \ held[x].users : \A i \in DOMAIN queues[t] :
+        queues[t][i].uses \cap held[x].memory # {} => i <= Behind(queues, held[x].stream)[t]
+
+\* All that is used is granted.
+AllIsGranted ==
+    LET used == HeldBytes(held) \cup GraphBytes(Graphs) \cup UNION {queues[s][i].uses : <<s, i>> \in {<<t, j>> \in Streams \X (1..99) : j \in DOMAIN queues[t]}}
+    IN used \subseteq UNION granted
 =============================================================================

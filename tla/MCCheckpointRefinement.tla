@@ -6,7 +6,8 @@
 EXTENDS MCCheckpoint, Refinement
 
 WithRestores == INSTANCE AbstractRestore WITH
-    allocations <- AllocationsHeld, work <- PendingWork, belongs <- Belongs
+    held <- AllocationsHeld, queues <- PendingWork, granted <- Grants, graphs <- NoGraphs,
+    Names <- Addresses, Graphs <- {}, Home <- AllAddresses, Align <- MinBlock, Needs <- MostGranted, Room <- Room
 
 StepsOrRestores ==
     [][\/ Abstract!Next

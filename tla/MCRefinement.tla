@@ -13,6 +13,13 @@ MallocsServe ==
     [][\A s \in Streams, n \in Sizes :
           Malloc(s, n) => Serves(MallocResult(Heap, s, n).returned, s, n)]_vars
 
+\* All that the segments of MCExpandableRefinement.cfg need.
+EnoughAddresses == 0..7
+
+\* A malloc that fails may change nothing, and is no step then.
+FailuresAreReal ==
+    \A s \in Streams, n \in Sizes : MallocResult(Heap, s, n).returned = {} => Abstract!CannotServe(s, n)
+
 \* MallocsServe: a request is rounded down.
 RoundsDown(n) == Max(MinBlock, (n \div MinBlock) * MinBlock)
 

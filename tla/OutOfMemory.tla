@@ -47,6 +47,8 @@ NoNeedlessReturn ==
 
 EmptyCacheWaitsForAReason == [][EmptyCache => WaitsForAReason]_vars
 EmptyCacheLeavesNothingWaiting == [][EmptyCache => Waiting' = {}]_vars
+EmptyCacheWaitsNoLonger == [][EmptyCache => WaitsNoLonger]_vars
+EmptyRangesAreReleased == [][EmptyCache => RangesAreReleased]_vars
 
 SegmentsFitRequests ==
     [][Obtained # {} => \A s \in Streams, n \in Sizes : Malloc(s, n) => ObtainsWhatItNeeds(n)]_vars
@@ -54,6 +56,12 @@ SegmentsFitRequests ==
 JustEnoughIsReturned ==
     [][Returned # {} =>
           \A s \in Streams, n \in Sizes : Malloc(s, n) => ReturnsJustEnough(s, n, Kept({})')]_vars
+
+LargestAreReturned ==
+    [][Returned # {} => \A s \in Streams, n \in Sizes : Malloc(s, n) => ReturnsLargest(s, n, Kept({})')]_vars
+
+PagesAreUsed ==
+    [][Obtained # {} => \A s \in Streams, n \in Sizes : Malloc(s, n) => UsesItsPages]_vars
 
 PagesKeepToLimit ==
     [][Obtained # {} => \A s \in Streams, n \in Sizes : Malloc(s, n) => KeepsPagesToLimit(n)]_vars

@@ -3,33 +3,25 @@
 (* The allocator keeps the promise of AbstractMemory.tla: under this       *)
 (* mapping each of its steps is one of an abstract memory.                 *)
 (*                                                                         *)
-(*   abstract     is here                                                  *)
+(*   abstract   is here                                                    *)
 (*                                                                         *)
-(*   allocations  the program's pointers (given), each with the memory     *)
-(*                that the program may use: its request, rounded; and the  *)
-(*                streams recorded on it outside of captures (touched).  A *)
-(*                use that is recorded in a capture goes into the graph,   *)
-(*                and is not in the image                                  *)
-(*   work         the pending uses of freed memory by recorded streams     *)
-(*   belongs      the memory that the driver has granted (device), to the  *)
-(*                stream whose malloc obtained it                          *)
-(*                                                                         *)
-(* So memory stops belonging to a stream when the allocator returns it to  *)
-(* the driver.  That the stream has no more work on it then is assumed,    *)
-(* and tested by nothing here: of the driver, that cudaFree returns only   *)
-(* when all work on the memory has completed; of the allocator, that it    *)
-(* synchronizes a segment's stream before it unmaps pages; and of the      *)
-(* program, that it uses memory on other streams than the allocation's     *)
-(* only if it records them.  Work of recorded streams is not assumed away: *)
-(* it is in work, and WorkIsAwaited says that events wait for it.          *)
+(*   held       the program's pointers (given), each with the memory that  *)
+(*              the program may use: its request, rounded; and the streams *)
+(*              recorded on it outside of captures (touched).  A use that  *)
+(*              is recorded in a capture goes into the graph.  An          *)
+(*              allocation's name is its address                           *)
+(*   queues     the pending uses of freed memory by recorded streams, and  *)
+(*              what is launched on an allocation's own stream (work)      *)
+(*   granted    the memory that the driver has granted (device)            *)
+(*   graphs     none; MCPoolsRefinement.tla has them                       *)
 (*                                                                         *)
 (* The mapping does not read what the allocator remembers: no block, no    *)
 (* event, no free list.  (Only RoundSize is the allocator's: see           *)
-(* MallocsServe in MCRefinement.tla.)  Nor do the guards of the program's  *)
-(* actions Free and RecordStream, which read given.  So an allocator that  *)
-(* forgets something, such as a stream that was recorded, cannot hide it   *)
-(* by that: the step in which a malloc returns memory that MayBeTaken      *)
-(* forbids is none of Abstract!Next.                                       *)
+(* MallocsServe.)  Nor do the guards of the program's actions Free and     *)
+(* RecordStream, which read given.  So an allocator that forgets           *)
+(* something, such as a stream that was recorded, cannot hide it by that:  *)
+(* the step in which a malloc returns memory that MayBeTaken forbids is    *)
+(* none of Abstract!Next.                                                  *)
 (*                                                                         *)
 (* A call that the allocator refuses changes nothing in the allocator, and *)
 (* the program goes on as after one that was accepted.  A refused free is  *)
@@ -40,36 +32,39 @@
 (* reason.  A refused record_stream is a use that the allocator does not   *)
 (* know: a malloc can then return memory that MayBeTaken forbids.          *)
 (*                                                                         *)
-(* The action that restores a checkpoint sets given from the checkpoint,   *)
-(* which the allocator has written.  That what is saved as allocated is    *)
-(* what the program holds is a part of CheckpointRestoresWhatItSaved,      *)
-(* which the configurations of MCCheckpoint test, and those here do not.   *)
+(* MallocsServe names the actions: a malloc that returns something is a    *)
+(* malloc of so many bytes there, with a new name, and one that returns    *)
+(* nothing is OutOfMemory, which may be only when it must.                 *)
 (*                                                                         *)
-(* The image has no names of allocations.  A malloc that returns an        *)
-(* address that the program holds already, on the same stream and with the *)
-(* same rounded size, does not change it.  MallocsServe (MCRefinement.tla) *)
-(* forbids that: a malloc that returns something must be a malloc there.   *)
-(*                                                                         *)
-(* MCRefinement, MCPoolsRefinement, MCCheckpointRefinement,                *)
-(* MCTwoStepRefinement and their counterparts with failing driver calls    *)
-(* (MC*FaultsRefinement) have this mapping.  With checkpoints a restore    *)
-(* need not be a step of Abstract!Next, and IsAbstractMemory is false;     *)
-(* IsAbstractMemoryWithRestores of MCCheckpointRefinement takes its place, *)
-(* where a restore may be the action Restore of AbstractRestore.tla.       *)
+(* With checkpoints a restore need not be a step of Abstract!Next, and     *)
+(* IsAbstractMemory is false; IsAbstractMemoryWithRestores of              *)
+(* MCCheckpointRefinement takes its place, where a restore may be the      *)
+(* action Restore of AbstractRestore.tla.                                  *)
 (***************************************************************************)
-EXTENDS Invariants
+EXTENDS Served
 
 AllocationsHeld ==
-    {[memory |-> BytesOf(MemoryOf(x)), stream |-> x.stream, users |-> TouchedBy(x.addr)] : x \in given}
+    [a \in {x.addr : x \in given} |->
+        LET at == {x \in given : x.addr = a}
+        IN [memory |-> UNION {BytesOf(MemoryOf(x)) : x \in at},
+            stream |-> (CHOOSE x \in at : TRUE).stream, users |-> TouchedBy(a)]]
 
-PendingWork == [s \in Streams |-> [i \in DOMAIN work[s] |-> BytesOf(work[s][i])]]
+PendingWork ==
+    [s \in Streams |-> [i \in DOMAIN work[s] |->
+        [uses |-> BytesOf(work[s][i]), behind |-> [t \in Streams |-> IF t = s THEN i - 1 ELSE 0]]]]
 
-Belongs == [s \in Streams |-> UNION {BytesOf(y) : y \in {z \in device : z.stream = s}}]
+Grants == {BytesOf(y) : y \in device}
 
-\* The constants are substituted too, each by what has its name here: Streams and Sizes are
-\* those of Defaults.tla, Addresses is that of Driver.tla.  A byte is a unit of memory.
+\* One device has all memory.  What a malloc needs is said by numbers, in Served.tla.
+AllAddresses == [s \in Streams |-> Addresses]
+MostGranted ==
+    [n \in Sizes |-> Max(IF ExpandableSegments THEN PagesNeeded(n) ELSE 0, SegmentNeeded(n))]
+NoGraphs == [g \in {} |-> {}]
+
+\* The constants Streams and Sizes are those of Defaults.tla.  A byte is a unit of memory.
 Abstract == INSTANCE AbstractMemory WITH
-    allocations <- AllocationsHeld, work <- PendingWork, belongs <- Belongs
+    held <- AllocationsHeld, queues <- PendingWork, granted <- Grants, graphs <- NoGraphs,
+    Names <- Addresses, Graphs <- {}, Home <- AllAddresses, Align <- MinBlock, Needs <- MostGranted, Room <- Room
 
 \* What the program holds is allocated: the allocator knows it when it is called with it.
 CallsAreAccepted == \A x \in given : AllocatedAt(Heap, x.addr) # {}
@@ -81,9 +76,9 @@ FreesAreAccepted ==
 IsAbstractMemory == Abstract!Spec /\ []CallsAreAccepted /\ FreesAreAccepted
 
 \* A malloc of so many bytes that returned something is a malloc of so many bytes there; one that
-\* returned nothing changes no allocation.  (For the properties MallocsServe.)
+\* returned nothing is out of memory.  (For the properties MallocsServe.)
 Serves(returned, stream, bytes) ==
-    IF returned = {} THEN Abstract!NoAllocationChanges ELSE Abstract!Malloc(stream, bytes)
+    IF returned = {} THEN Abstract!OutOfMemory(stream, bytes) ELSE Abstract!Malloc(stream, bytes)
 
 \* These follow.  Where there are restores they are tested.
 AllocationsAreDisjoint == Abstract!AllocationsAreDisjoint

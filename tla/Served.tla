@@ -145,6 +145,35 @@ ReturnsJustEnough(stream, bytes, keptThen) ==
         /\ \A y \in Returned : y.stream = stream /\ y.size >= MaxSplitSize
         /\ \A y \in Returned : SumOfSizes(Returned \ {y}) < Max(BlockFor(bytes), MaxSplitSize)
 
+\* Of the pages that a malloc obtains each is in part its memory's.
+UsesItsPages ==
+    ExpandableSegments => \A x \in given' \ given, y \in Obtained : Overlap(MemoryOf(x), y)
+
+\* Of the free oversize segments of the default pool that are smaller than a request, a malloc that
+\* need not return all returns the largest.
+ReturnsLargest(stream, bytes, keptThen) ==
+    Returned # {} /\ (SumOfSizes(keptThen) < SumOfSizes(device') \/ OversizeSuffices(stream, bytes)) =>
+        \A g \in segments :
+            /\ g.pool = 0 /\ g.stream = stream /\ g.size >= MaxSplitSize /\ g.size < Max(BlockFor(bytes), MaxSplitSize)
+            /\ \E b \in blocks : b.addr = g.addr /\ b.size = g.size /\ ~b.allocated /\ b \notin Waiting
+            /\ \A y \in Returned : y.addr # g.addr
+            => \A y \in Returned : g.size <= y.size
+
+\* The last work of a stream that is waited for is work that a block waits for, or comes before it;
+\* unless pages of the stream are unmapped, or the driver waits for all work when memory is freed.
+WaitsNoLonger ==
+    \A s \in Streams :
+        LET n == Len(work[s]) - Len(work'[s])
+        IN n > 0 =>
+            \/ \E i \in n..Len(work[s]), b \in Waiting :
+                  Overlap(work[s][i], b) /\ \A g \in segments : Inside(b, g) => g.stream # s
+            \/ \E y \in Returned : IF ExpandableSegments THEN y.stream = s ELSE OwnWork
+
+\* No range of addresses that has lost its last page stays.
+RangesAreReleased ==
+    \A g \in segments \cap segments' :
+        (\E y \in device : Inside(y, g)) => \E y \in device' : Inside(y, g)
+
 \* A malloc maps pages only if a plain segment for it would stay within the limit.
 KeepsPagesToLimit(bytes) ==
     ExpandableSegments /\ Obtained # {} =>

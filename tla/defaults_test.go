@@ -78,8 +78,10 @@ func TestConstantsHaveOneDefault(t *testing.T) {
 	}
 }
 
-// standard has what the modules use of TLA+'s own modules.
-var standard = strings.Fields("Integers Sequences FiniteSets Nat Int Cardinality Append Head Tail Len Seq SubSeq SelectSeq")
+// standard has what the modules use of TLA+'s own modules, and the constants of AbstractMemory, to
+// which its instances give values.
+var standard = strings.Fields("Integers Sequences FiniteSets Nat Int Cardinality Append Head Tail Len Seq SubSeq SelectSeq " +
+	"Home Names Align Needs")
 
 // TestEveryNameIsDefined: each name in a module that begins with a capital letter is defined,
 // so a constant without a default is found before TLC runs. Defined is what stands before

@@ -36,47 +36,86 @@ func (u Users) With(stream int) Users { return u | 1<<(stream-1) }
 
 // An Allocation is memory that a malloc returned and the program has not freed.
 type Allocation struct {
+	Name   int // no two have the same
 	Memory Bytes
 	Stream int   // of the malloc, from 1
 	Users  Users // the recorded streams
 }
 
+// A Piece is work of a stream. It runs after so many pieces of the queue of each stream, by the
+// stream's number less 1; of its own queue these are all that are before it.
+type Piece struct {
+	Uses   Bytes // none where a stream waits
+	Behind []int
+}
+
+func (p Piece) equal(o Piece) bool { return p.Uses == o.Uses && slices.Equal(p.Behind, o.Behind) }
+
+// A Graph is what is captured for it.
+type Graph struct {
+	Streams Users // that are captured into it now
+	Memory  Bytes // that it works on
+}
+
 // A State is the variables of AbstractMemory.tla. No function changes a State.
 type State struct {
-	Allocations []Allocation // by memory; no two overlap
-	Work        [][]Bytes    // by stream, oldest first: the memory of its pending uses of freed allocations
-	Belongs     []Bytes      // by stream: the memory on which it can have work as the stream of an allocation
+	Held    []Allocation // by name
+	Queues  [][]Piece    // by stream: its pending work, oldest first
+	Granted []Bytes      // what the driver has granted, in order of the numbers
+	Graphs  []Graph
 }
 
 // Initial is the state in which nothing has happened.
-func Initial(streams int) State {
-	return State{Work: make([][]Bytes, streams), Belongs: make([]Bytes, streams)}
+func Initial(streams, graphs int) State {
+	return State{Queues: make([][]Piece, streams), Graphs: make([]Graph, graphs)}
 }
 
-// Take is the allocations after a malloc.
+// Take is what the program holds after a malloc.
 func (s State) Take(x Allocation) []Allocation {
-	all := append(slices.Clone(s.Allocations), x)
-	slices.SortFunc(all, func(x, y Allocation) int { return cmp.Compare(x.Memory, y.Memory) })
+	all := append(slices.Clone(s.Held), x)
+	slices.SortFunc(all, func(x, y Allocation) int { return cmp.Compare(x.Name, y.Name) })
 	return all
 }
 
-// Without is the allocations after a free.
-func (s State) Without(x Allocation) []Allocation {
-	return slices.DeleteFunc(slices.Clone(s.Allocations), func(y Allocation) bool { return x == y })
+// Without is what the program holds after a free.
+func (s State) Without(name int) []Allocation {
+	return slices.DeleteFunc(slices.Clone(s.Held), func(x Allocation) bool { return x.Name == name })
 }
 
-// pending is the memory that a stream's work uses.
-func pending(work [][]Bytes, stream int) (b Bytes) {
-	for _, memory := range work[stream-1] {
-		b |= memory
+// Grant is what is granted when the driver has granted memory too.
+func (s State) Grant(memory Bytes) []Bytes {
+	granted := append(slices.Clone(s.Granted), memory)
+	slices.Sort(granted)
+	return granted
+}
+
+// into are the graphs into which a stream is captured, and the bytes that other graphs work on.
+func (s State) into(stream int) (graphs []int, others Bytes) {
+	for i, g := range s.Graphs {
+		if g.Streams.Has(stream) {
+			graphs = append(graphs, i)
+		} else {
+			others |= g.Memory
+		}
 	}
-	return b
+	return graphs, others
+}
+
+// bytes is all that the program holds, and all that graphs work on.
+func (s State) bytes() (held, graphs Bytes) {
+	for _, x := range s.Held {
+		held |= x.Memory
+	}
+	for _, g := range s.Graphs {
+		graphs |= g.Memory
+	}
+	return held, graphs
 }
 
 // AllocationsAreDisjoint reports whether no byte is in two allocations.
 func (s State) AllocationsAreDisjoint() bool {
 	var taken Bytes
-	for _, x := range s.Allocations {
+	for _, x := range s.Held {
 		if taken&x.Memory != 0 {
 			return false
 		}
@@ -85,14 +124,21 @@ func (s State) AllocationsAreDisjoint() bool {
 	return true
 }
 
-// InOrder reports whether no stream has work on the memory of an allocation on another stream.
+// InOrder reports whether pending uses of what is held are its own, or come before the next work of
+// its stream.
 func (s State) InOrder() bool {
-	for _, x := range s.Allocations {
-		for t := 1; t <= len(s.Work); t++ {
-			if t != x.Stream && x.Memory&(pending(s.Work, t)|s.Belongs[t-1]) != 0 {
-				return false
+	for _, x := range s.Held {
+		behind := behind(s.Queues, x.Stream)
+		for t, queue := range s.Queues {
+			for i, p := range queue {
+				if !x.Users.Has(t+1) && p.Uses&x.Memory != 0 && i >= behind[t] {
+					return false
+				}
 			}
 		}
 	}
 	return true
 }
+
+// AllIsGranted reports whether all that is used is granted.
+func (s State) AllIsGranted() bool { return backed(s) }

@@ -2,113 +2,110 @@ package abstract
 
 import "slices"
 
-// The operators have the names of AbstractMemory.tla.
+// What a program does, and what may come of it. The operators have the names of AbstractMemory.tla.
 
-// afterSomeTime lists what the pending work may be after some of it has completed.
-func (m *Machine) afterSomeTime(work [][]Bytes) [][][]Bytes {
-	all := [][][]Bytes{nil}
-	for _, queue := range work {
-		var longer [][][]Bytes
-		for _, before := range all {
-			for n := range len(queue) + 1 {
-				longer = append(longer, append(slices.Clone(before), queue[n:]))
+// after yields a state with every queue that can be left of some, in which a stream may wait, and
+// with everything that the driver may have granted then.
+func (m *Machine) after(s State, queues [][]Piece, yield func(State)) {
+	starts := [][][]Piece{queues}
+	for stream := 1; stream <= m.Streams; stream++ {
+		for _, pieces := range upTo(behind(queues, stream), lengths(queues)) {
+			starts = append(starts, waiting(queues, stream, pieces))
+		}
+	}
+	for _, start := range starts {
+		for _, counts := range upTo(make([]int, m.Streams), lengths(start)) {
+			if !completable(start, counts) {
+				continue
 			}
-		}
-		all = longer
-	}
-	return all
-}
-
-// belongsAfter lists what may belong to the streams after a step.
-func (m *Machine) belongsAfter(s State, allocations []Allocation, work [][]Bytes) (all [][]Bytes) {
-	must := make([]Bytes, m.Streams)
-	for _, x := range allocations {
-		must[x.Stream-1] |= x.Memory
-	}
-	var extend func(before []Bytes, taken Bytes)
-	extend = func(before []Bytes, taken Bytes) {
-		stream := len(before) + 1
-		if stream > m.Streams {
-			all = append(all, before)
-			return
-		}
-		for b := range Range(0, m.Bytes-1) + 1 {
-			if must[stream-1]&^b == 0 && b&taken == 0 && !m.worksElsewhere(b&^s.Belongs[stream-1], stream, work) {
-				extend(append(slices.Clone(before), b), taken|b)
+			s.Queues = left(start, counts)
+			if slices.ContainsFunc(s.Queues, func(q []Piece) bool { return len(q) > m.Work }) {
+				continue
 			}
-		}
-	}
-	extend(nil, 0)
-	return all
-}
-
-// worksElsewhere reports whether a stream other than this one has pending work on memory.
-func (m *Machine) worksElsewhere(memory Bytes, stream int, work [][]Bytes) bool {
-	for t := 1; t <= m.Streams; t++ {
-		if t != stream && pending(work, t)&memory != 0 {
-			return true
-		}
-	}
-	return false
-}
-
-// stepTo yields the states with these allocations and this work pending.
-func (m *Machine) stepTo(s State, allocations []Allocation, work [][]Bytes, yield func(State)) {
-	for _, belongs := range m.belongsAfter(s, allocations, work) {
-		yield(State{allocations, work, belongs})
-	}
-}
-
-// mayBeTaken is the promise: what a malloc on a stream may return.
-func (m *Machine) mayBeTaken(s State, memory Bytes, stream int, work [][]Bytes) bool {
-	for _, x := range s.Allocations {
-		if x.Memory&memory != 0 {
-			return false
-		}
-	}
-	return !m.worksElsewhere(memory, stream, work)
-}
-
-func (m *Machine) malloc(s State, stream, bytes int, yield func(State)) {
-	for _, work := range m.afterSomeTime(s.Work) {
-		for low := range m.Bytes {
-			for high := low + bytes - 1; high < m.Bytes; high++ {
-				if memory := Range(low, high); m.mayBeTaken(s, memory, stream, work) {
-					m.stepTo(s, s.Take(Allocation{Memory: memory, Stream: stream}), work, yield)
+			for _, granted := range m.grants() {
+				if s.Granted = granted; backed(s) {
+					yield(s)
 				}
 			}
 		}
 	}
 }
 
-// noAllocationChanges: a malloc is out of memory, or there is none, and time passes.
-func (m *Machine) noAllocationChanges(s State, yield func(State)) {
-	for _, work := range m.afterSomeTime(s.Work) {
-		m.stepTo(s, s.Allocations, work, yield)
+// grants lists what the driver can have granted: ranges of which no two overlap.
+func (m *Machine) grants() [][]Bytes {
+	all := []State{{}}
+	for low := range m.Bytes {
+		for _, s := range slices.Clone(all) {
+			for high := low; high < m.Bytes; high++ {
+				memory := Range(low, high)
+				if !slices.ContainsFunc(s.Granted, func(g Bytes) bool { return g&memory != 0 }) {
+					all = append(all, State{Granted: s.Grant(memory)})
+				}
+			}
+		}
+	}
+	var list [][]Bytes
+	for _, s := range all {
+		list = append(list, s.Granted)
+	}
+	return list
+}
+
+func (m *Machine) malloc(s State, stream, bytes int, yield func(State)) {
+	into, _ := s.into(stream)
+	for name := range m.Bytes { // an allocation's name is any address
+		if slices.ContainsFunc(s.Held, func(x Allocation) bool { return x.Name == name }) {
+			continue
+		}
+		for low := range m.Bytes {
+			for high := low + bytes - 1; high < m.Bytes; high++ {
+				memory := Range(low, high)
+				next := State{Held: s.Take(Allocation{name, memory, stream, 0}), Graphs: slices.Clone(s.Graphs)}
+				for _, g := range into {
+					next.Graphs[g].Memory |= memory
+				}
+				m.after(next, s.Queues, func(to State) {
+					if mayBeTaken(s, to.Queues, memory, stream) {
+						yield(to)
+					}
+				})
+			}
+		}
 	}
 }
 
 func (m *Machine) recordStream(s State, x Allocation, stream int, yield func(State)) {
-	used := x
-	used.Users = x.Users.With(stream)
-	for _, work := range m.afterSomeTime(s.Work) {
-		m.stepTo(s, State{Allocations: s.Without(x)}.Take(used), work, yield)
-	}
+	queues := s.Queues
+	rest := State{Held: s.Without(x.Name)}
+	x.Users = x.Users.With(stream)
+	s.Held = rest.Take(x)
+	m.after(s, queues, yield)
 }
 
 func (m *Machine) free(s State, x Allocation, yield func(State)) {
-	for _, work := range m.afterSomeTime(launch(x, s.Work)) {
-		m.stepTo(s, s.Without(x), work, yield)
+	queues := used(s.Queues, x.Users, x.Memory)
+	s.Held = s.Without(x.Name)
+	m.after(s, queues, yield)
+}
+
+func (m *Machine) launch(s State, x Allocation, stream int, yield func(State)) {
+	if into, _ := s.into(stream); len(into) == 0 {
+		m.after(s, used(s.Queues, Users(0).With(stream), x.Memory), yield)
 	}
 }
 
-// launch adds the last work of each user.
-func launch(x Allocation, work [][]Bytes) [][]Bytes {
-	next := slices.Clone(work)
-	for i, queue := range work {
-		if x.Users.Has(i + 1) {
-			next[i] = append(slices.Clone(queue), x.Memory)
-		}
+// graph yields the steps in which the captured streams of a graph change, or it is destroyed.
+func (m *Machine) graph(s State, i int, yield func(State)) {
+	change := func(to Graph) {
+		next := s
+		next.Graphs = slices.Clone(s.Graphs)
+		next.Graphs[i] = to
+		m.after(next, s.Queues, yield)
 	}
-	return next
+	for streams := range Users(1) << m.Streams {
+		change(Graph{streams, s.Graphs[i].Memory})
+	}
+	if s.Graphs[i].Streams == 0 {
+		change(Graph{})
+	}
 }

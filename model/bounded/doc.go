@@ -21,6 +21,7 @@
 //	text.go                a state in TLA+ syntax, which is compared with TLC's
 //	invariants.go          properties of states
 //	properties.go          properties of steps, of failures, and of endless runs
+//	served.go, owed.go     what a program is owed
 //	trace.go               a counterexample as a trace
 //	trace_two_step.go      the steps of a malloc that releases the lock
 //

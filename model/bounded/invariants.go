@@ -43,15 +43,21 @@ func (c *CachingAllocator) always() []string {
 		"BestFitServes", "NoNeedlessReturn", "SegmentsFitRequests", "CountersFollowHistory")
 	if len(c.Streams) > 1 {
 		names = append(names, "NoNeedlessWait", "EmptyCacheWaitsForAReason", "EmptyCacheLeavesNothingWaiting", "PromptlyReclaimed")
+		if !c.captures {
+			names = append(names, "EmptyCacheWaitsNoLonger")
+		}
+	}
+	if c.Config.ExpandableSegments && c.firstFault == 0 {
+		names = append(names, "EmptyRangesAreReleased")
 	}
 	if c.Config.ExpandableSegments {
-		return append(names, "ExpandableSegmentsGrow", "PagesKeepToLimit") // pages can pass the limit: see MCExpandable_weak_limit.cfg
+		return append(names, "ExpandableSegmentsGrow", "PagesAreUsed", "PagesKeepToLimit") // pages can pass the limit: see MCExpandable_weak_limit.cfg
 	}
 	if c.Limit <= c.Memory {
 		names = append(names, "LimitHolds")
 	}
 	if c.Config.MaxSplitSize <= c.Memory {
-		names = append(names, "OversizeSegmentsAreWhole", "JustEnoughIsReturned")
+		names = append(names, "OversizeSegmentsAreWhole", "JustEnoughIsReturned", "LargestAreReturned")
 	}
 	return names
 }

@@ -76,13 +76,12 @@ func (c *CachingAllocator) request(label int) (stream spec.Stream, bytes uint64,
 // isFault reports whether a driver call fails in the step with a label.
 func (c *CachingAllocator) isFault(label int) bool { return c.firstFault > 0 && label >= c.firstFault }
 
-// anyBlockIsGood is about max_split_size: see tla/OutOfMemory.tla.
+// anyBlockIsGood: a malloc fails only if no free block of its stream is large enough, oversize or not.
 func (c *CachingAllocator) anyBlockIsGood(s *model.State) bool {
 	return c.everyFailure(s, func(stream spec.Stream, bytes uint64) bool {
-		size := s.Round(bytes)
 		return everyBlock(s, func(g *model.Segment, b *model.Block) bool {
-			candidate := isInactive(b) && g.Stream == stream && g.PoolKind == s.Geometry.PoolKind(size)
-			return !candidate || b.Size < size
+			candidate := isInactive(b) && g.Stream == stream && g.PoolKind == c.kindFor(bytes)
+			return !candidate || b.Size < c.blockFor(bytes)
 		})
 	})
 }
@@ -146,6 +145,14 @@ func (c *CachingAllocator) property(name string, fair [][]int, to *explore.Optio
 		holdsOfSteps(to, name, c.segmentsFitRequests)
 	case "JustEnoughIsReturned":
 		holdsOfSteps(to, name, c.justEnoughIsReturned)
+	case "PagesAreUsed":
+		holdsOfSteps(to, name, c.pagesAreUsed)
+	case "LargestAreReturned":
+		holdsOfSteps(to, name, c.largestAreReturned)
+	case "EmptyCacheWaitsNoLonger":
+		holdsOfSteps(to, name, c.emptyCacheWaitsNoLonger)
+	case "EmptyRangesAreReleased":
+		holdsOfSteps(to, name, c.emptyRangesAreReleased)
 	case "PagesKeepToLimit":
 		holdsOfSteps(to, name, c.pagesKeepToLimit)
 	case "CountersFollowHistory":

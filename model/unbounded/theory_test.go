@@ -63,14 +63,14 @@ var goals = []property{
 	{"WhatIsHeldBelongs", `(forall ((u U) (h H)) (=> (held u h) (granted u (streamOf h))))`},
 }
 
-// rules are those of AbstractMemory.tla about moves: what a malloc takes, and what begins to
-// belong to a stream. The rest of BelongsAfter is WhatIsHeldBelongs and MemoryIsGrantedOnce.
+// rules are about moves: what a malloc takes is MayBeTaken of AbstractMemory.tla, for allocators
+// that let no stream wait; and what is granted to a stream has no work of another pending.
 var rules = map[string]property{
 	"Malloc": {"MayBeTaken", `(forall ((u U)) (=> (requested u) (and
 		(forall ((k H)) (not (held u k)))
 		(forall ((w W)) (=> (and (pending w) (works w u)) (= (worksIn w) (streamOf a))))
 		(forall ((s S)) (=> (granted u s) (= s (streamOf a)))))))`},
-	"Grant": {"BelongsAfter", `(forall ((u U) (w W)) (=> (and (memory u) (pending w) (works w u)) (= (worksIn w) x)))`},
+	"Grant": {"GrantedIsIdle", `(forall ((u U) (w W)) (=> (and (memory u) (pending w) (works w u)) (= (worksIn w) x)))`},
 }
 
 // lemmas are what the goals follow from.

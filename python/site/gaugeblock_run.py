@@ -165,6 +165,16 @@ def steps_hook(*_):
 
 def watch_for_its_end():
     atexit.register(write_answer)
+    leave = os._exit
+
+    def _exit(status):
+        """The end of a process without Python's own."""
+        try:
+            write_answer()
+        finally:
+            leave(status)
+
+    os._exit = _exit
     hook = sys.excepthook
 
     def excepthook(kind, value, trace):

@@ -9,13 +9,14 @@ import (
 	"gaugeblock/model/abstract/refinement"
 	"gaugeblock/model/bounded"
 	"gaugeblock/model/explore"
+	"gaugeblock/spec"
 	"gaugeblock/tla"
 )
 
 // unnamed is the abstract memory with TLC's label for every step.
 type unnamed struct{ *abstract.Machine }
 
-func (unnamed) Labels() []string { return []string{"UnnamedAction"} }
+func (unnamed) Labels() []string { return []string{"BoundedNext"} }
 
 func (u unnamed) Next(s abstract.State, yield func(label int, next abstract.State)) {
 	u.Machine.Next(s, func(_ int, next abstract.State) { yield(0, next) })
@@ -24,11 +25,12 @@ func (u unnamed) Next(s abstract.State, yield func(label int, next abstract.Stat
 // TestAbstractMemory: package abstract has the states and steps of AbstractMemory.tla.
 func TestAbstractMemory(t *testing.T) {
 	m := manifest(t, "abstract")
-	machine := unnamed{&abstract.Machine{Bytes: 2, Streams: 2, Sizes: []int{1, 2}}}
+	machine := unnamed{&abstract.Machine{Bytes: 1, Streams: 2, Sizes: []int{1}, Room: 1, Work: 1, Graphs: 1}}
 	r := explore.Explore(machine, explore.Options[abstract.State]{
 		Text: machine.Text,
 		Invariants: []explore.Invariant[abstract.State]{
 			{Name: "AllocationsAreDisjoint", Holds: abstract.State.AllocationsAreDisjoint}, {Name: "InOrder", Holds: abstract.State.InOrder},
+			{Name: "AllIsGranted", Holds: abstract.State.AllIsGranted},
 		},
 	})
 	want := graphOf{m.States, m.Edges, m.Generated, m.Depth, m.StateDigest, m.EdgeDigest}
@@ -45,7 +47,7 @@ func TestAbstractMemory(t *testing.T) {
 // specification does.
 func TestRefinement(t *testing.T) {
 	mirrors := map[string]string{
-		"refinement": "core", "refinement_expandable": "core", "refinement_pools": "pools", "refinement_two_step": "two_step",
+		"refinement": "core", "refinement_expandable": "core", "refinement_own_work": "core", "refinement_two_step": "two_step",
 		"refinement_faults": "faults", "refinement_pool_faults": "pool_faults", "refinement_two_step_faults": "two_step_faults",
 		"refinement_capture_faults": "capture_faults", "refinement_two_faults": "two_faults",
 	}
@@ -64,7 +66,7 @@ func TestRefinement(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			config.Properties = nil
+			config.Invariants, config.Properties = nil, nil
 			check, err := bounded.NewCheck(mirror, config)
 			if err != nil {
 				t.Fatal(err)
@@ -85,5 +87,40 @@ func TestRefinement(t *testing.T) {
 	}
 	for name := range mirrors {
 		t.Errorf("there is no configuration %s", name)
+	}
+}
+
+// TestRefinementWithGraphs: so does the model with private pools, with the memory of graphs.
+func TestRefinementWithGraphs(t *testing.T) {
+	const name = "refinement_pools"
+	named, unknown := tla.Named(configurations(t), []string{name})
+	if unknown != "" {
+		t.Fatalf("there is no configuration %s", unknown)
+	}
+	text, err := tla.Files.ReadFile(named[0].Cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	config, err := tla.ReadConfig(text, named[0].Cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	config.Specification, config.Invariants, config.Properties = "Spec", nil, nil
+	check, err := bounded.NewCheck("pools", config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	bounds, err := bounded.ReadBounds(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pools := []spec.PoolID{bounded.PoolID(1)}
+	graphs := &refinement.Graphs{Module: check.Module, Pools: pools, Map: refinement.New(bounds, pools...)}
+	r := explore.Explore(graphs, graphs.Options())
+	if r.Violation != nil {
+		t.Errorf("%s is broken in %d states", r.Violation.Property, len(r.Violation.Trace))
+	}
+	if want := manifest(t, name).States; r.States != want {
+		t.Errorf("%d states, TLC has %d", r.States, want)
 	}
 }

@@ -70,12 +70,15 @@ var changes = map[string]func(s *bounded.State) bool{
 		}
 		return len(s.Segments) > 0
 	},
-	"NoNeedlessReturn":     returnMemory,
-	"SegmentsFitRequests":  grantMore,
-	"PagesKeepToLimit":     grantMore,
-	"AllIsReturnedAtLast":  grantMore,
-	"DriverServes":         grantMore,
-	"JustEnoughIsReturned": func(s *bounded.State) bool { return returnMemory(s) && grantMore(s) },
+	"NoNeedlessReturn":       returnMemory,
+	"SegmentsFitRequests":    grantMore,
+	"PagesKeepToLimit":       grantMore,
+	"PagesAreUsed":           grantMore,
+	"LargestAreReturned":     returnSmallest,
+	"EmptyRangesAreReleased": returnMemory,
+	"AllIsReturnedAtLast":    grantMore,
+	"DriverServes":           grantMore,
+	"JustEnoughIsReturned":   func(s *bounded.State) bool { return returnMemory(s) && grantMore(s) },
 	"CountersFollowHistory": func(s *bounded.State) bool {
 		s.Counters.NumOOMs++
 		return true
@@ -144,6 +147,7 @@ var changes = map[string]func(s *bounded.State) bool{
 	"NoNeedlessWait":    completeAll,
 
 	"EmptyCacheWaitsForAReason": completeAll,
+	"EmptyCacheWaitsNoLonger":   completeAll,
 	"EmptyCacheLeavesNothingWaiting": func(s *bounded.State) bool {
 		return eachBlock(s, func(_ *model.Segment, b *model.Block) bool { b.State = spec.ActivePendingFree; return true })
 	},
@@ -225,6 +229,17 @@ func holdOfPool9(s *bounded.State) bool {
 }
 
 // grantMore lets the driver have granted much memory more.
+// returnSmallest returns the smallest memory.
+func returnSmallest(s *bounded.State) bool {
+	all := s.Truth.Granted
+	if len(all) == 0 {
+		return false
+	}
+	least := slices.MinFunc(all, func(a, b model.Grant) int { return int(a.Memory.Bytes) - int(b.Memory.Bytes) })
+	s.Truth = s.Truth.Return(least.Memory)
+	return true
+}
+
 func grantMore(s *bounded.State) bool {
 	s.Truth = s.Truth.Grant(spec.Range{Ptr: 1, Bytes: 200}, 1)
 	return true
@@ -313,6 +328,7 @@ var needRoom = map[string]bool{
 	"BestFitServes": false, "LimitHolds": false, "NoNeedlessWait": false, "PromptlyReclaimed": false, "ExpandableSegmentsGrow": false,
 	"OverflowPoolsServe": false, "OverflowPoolsInOrder": false, "RemaindersCanServe": false, "JustEnoughIsReturned": false,
 	"OversizeSegmentsAreWhole": false, "EmptyCacheWaitsForAReason": false, "GraphUsesAreNotAwaited": false,
+	"EmptyCacheWaitsNoLonger": false, "LargestAreReturned": false, "EmptyRangesAreReleased": false,
 	"CapturedMemoryIsKept": false, "EmptyCacheReleasesAll": false, "UnusedPoolsAreErased": false,
 	"UnusedPoolsAreReleased": false, "EmptyCacheLeavesNothingWaiting": false,
 }

@@ -23,7 +23,7 @@ const prefix = "gaugeblock: "
 func (r *Result) Tell(w io.Writer, emphasize func(string) string) {
 	process, device := r.Worst()
 	if device == nil {
-		none := brief.Lines{Cause: "no process allocated GPU memory through PyTorch, or none could end with an answer"}
+		none := brief.Lines{Cause: r.silence()}
 		none.WriteBehind(w, prefix, emphasize)
 		return
 	}
@@ -39,6 +39,15 @@ func (r *Result) Tell(w io.Writer, emphasize func(string) string) {
 		}
 		brief.Lines{Cause: quote.Text(line)}.WriteBehind(w, prefix, emphasize)
 	}
+}
+
+// silence is why no process has answered.
+func (r *Result) silence() string {
+	const signals = 128 // a status above it is a signal, as a shell has it
+	if r.Status > signals {
+		return fmt.Sprintf("no answer: the program was ended by signal %d", r.Status-signals)
+	}
+	return "no process allocated GPU memory through PyTorch, or none could end with an answer"
 }
 
 // short is a place in the program of which folders are left out if it has more than most characters.

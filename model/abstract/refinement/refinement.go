@@ -1,10 +1,10 @@
 // Package refinement is Refinement.tla in Go: each step of the allocator's model is one of an
 // abstract memory, under a mapping that reads what the program and the device did (model.Truth)
-// and nothing that the allocator remembers. The allocations of the image are a list, so that a
-// malloc which returns what the program holds already is seen without MallocsServe.
+// and nothing that the allocator remembers.
 package refinement
 
 import (
+	"math"
 	"slices"
 
 	"gaugeblock/model"
@@ -17,31 +17,47 @@ import (
 // IsAbstractMemory is the name of the property in Refinement.tla.
 const IsAbstractMemory = "IsAbstractMemory"
 
-// mapping maps to the states of an abstract memory.
-type mapping struct {
+// A Mapping maps to the states of an abstract memory.
+type Mapping struct {
 	streams []spec.Stream
+	pools   []spec.PoolID // what is captured with one is a graph
 	machine *abstract.Machine
 }
 
-// Add adds the parts of IsAbstractMemory at some bounds to what an exploration checks: StepsAreSafe
-// and CallsAreAccepted, which is FreesAreAccepted too. Addresses must be below 63 units.
-func Add(to *explore.Options[*model.State], b bounded.Bounds) {
-	m := mapping{streams: b.Streams, machine: &abstract.Machine{Bytes: 63, Streams: len(b.Streams)}}
+// New is the mapping of a program at some bounds. Addresses must be below 63 units.
+func New(b bounded.Bounds, pools ...spec.PoolID) *Mapping {
+	m := &Mapping{streams: b.Streams, pools: pools, machine: &abstract.Machine{
+		Bytes: 63, Streams: len(b.Streams), Graphs: len(pools),
+		Align: int(b.Geometry.MinBlock), Room: int(min(b.Memory, b.Limit)),
+	}}
 	for _, size := range b.Sizes {
 		m.machine.Sizes = append(m.machine.Sizes, int(size))
 	}
+	return m
+}
+
+// Add adds the parts of IsAbstractMemory at some bounds to what an exploration checks: StepsAreSafe
+// and CallsAreAccepted, which is FreesAreAccepted too.
+func Add(to *explore.Options[*model.State], b bounded.Bounds) {
+	m := New(b)
 	to.Invariants = append(to.Invariants, explore.Invariant[*model.State]{Name: "CallsAreAccepted", Holds: m.callsAreAccepted})
 	to.Steps = append(to.Steps, explore.StepProperty[*model.State]{
 		Name: "StepsAreSafe",
 		Holds: func(from *model.State, _ int, next *model.State) bool {
-			return m.machine.IsStep(m.state(from), m.state(next))
+			return m.machine.IsStep(m.State(from, nil), m.State(next, nil))
 		},
 	})
 }
 
+// IsStep reports whether a step is one of an abstract memory. The memory of the pools' graphs is
+// that before and after.
+func (m *Mapping) IsStep(from, to *model.State, graphs, after []abstract.Bytes) bool {
+	return m.machine.IsStep(m.State(from, graphs), m.State(to, after))
+}
+
 // callsAreAccepted: the allocator does not refuse to free, or to record a stream on, what the
 // program holds.
-func (m *mapping) callsAreAccepted(s *model.State) bool {
+func (m *Mapping) callsAreAccepted(s *model.State) bool {
 	for _, h := range s.Truth.Held {
 		if _, r := s.Free(h.Ptr); r.Err != nil {
 			return false
@@ -55,31 +71,52 @@ func (m *mapping) callsAreAccepted(s *model.State) bool {
 	return true
 }
 
-// state is the image of a state.
-func (m *mapping) state(s *model.State) abstract.State {
-	image := abstract.Initial(len(m.streams))
+// State is the image of a state, with the memory that the graphs of the pools work on.
+func (m *Mapping) State(s *model.State, graphs []abstract.Bytes) abstract.State {
+	image := abstract.Initial(len(m.streams), len(m.pools))
 	for _, h := range s.Truth.Held {
 		x := abstract.Allocation{Memory: bytesOf(s.MemoryOf(h)), Stream: m.number(h.Stream)}
+		x.Name = m.nameOf(h, image)
 		for _, t := range s.Truth.Touches {
 			if t.Ptr == h.Ptr && !t.Captured {
 				x.Users = x.Users.With(m.number(t.Stream.Stream))
 			}
 		}
-		image.Allocations = image.Take(x)
+		image.Held = image.Take(x)
 	}
 	for i, stream := range m.streams {
-		for _, memory := range s.StreamOf(spec.DeviceStream{Stream: stream}).Work {
-			image.Work[i] = append(image.Work[i], bytesOf(memory))
+		for n, memory := range s.StreamOf(spec.DeviceStream{Stream: stream}).Work {
+			p := abstract.Piece{Uses: bytesOf(memory), Behind: make([]int, len(m.streams))}
+			p.Behind[i] = n
+			image.Queues[i] = append(image.Queues[i], p)
 		}
 	}
 	for _, g := range s.Truth.Granted {
-		image.Belongs[m.number(g.Stream)-1] |= bytesOf(g.Memory)
+		image.Granted = image.Grant(bytesOf(g.Memory))
+	}
+	for i, memory := range graphs {
+		image.Graphs[i].Memory = memory
+	}
+	for _, r := range s.Truth.Captures {
+		if at := slices.Index(m.pools, r.Pool); at >= 0 {
+			image.Graphs[at].Streams = image.Graphs[at].Streams.With(m.number(r.Stream))
+		}
 	}
 	return image
 }
 
+// nameOf is the name of what the program holds: its address. Of several at an address, which only
+// an allocator with a mistake returns, the later ones have others.
+func (m *Mapping) nameOf(h model.Held, image abstract.State) int {
+	name := int(h.Ptr - bounded.AddressBase)
+	for slices.ContainsFunc(image.Held, func(x abstract.Allocation) bool { return x.Name == name }) {
+		name += math.MaxInt32
+	}
+	return name
+}
+
 // number is the number of a stream in the abstract memory.
-func (m *mapping) number(stream spec.Stream) int { return slices.Index(m.streams, stream) + 1 }
+func (m *Mapping) number(stream spec.Stream) int { return slices.Index(m.streams, stream) + 1 }
 
 // bytesOf is memory as a set of bytes.
 func bytesOf(r spec.Range) abstract.Bytes {

@@ -11,12 +11,13 @@ import (
 )
 
 func TestCore(t *testing.T) {
-	holds(t, "own_work", "oversize_tiny", "oversize_tiny Streams={1} Sizes={2,4,5}", "oversize_three", "core_tiny Streams={1}", "limit Streams={1}", "rounding Memory=8 Sizes={1,3,4}",
+	holds(t, "own_work", "oversize_tiny", "oversize_tiny Streams={1} Sizes={2,4,5}", "oversize_tiny MaxNonSplitRounding=4", "oversize_tiny MaxSplitSize=6 Sizes={2,6} Streams={1} Memory=12",
+		"oversize_three", "oversize_three Sizes={4,6,8} Memory=14", "core_tiny Streams={1}", "core_tiny Streams={1} Sizes={2,3}", "limit Streams={1}", "rounding Memory=8 Sizes={1,3,4}",
 		"three_streams", "core_tiny MinLargeAlloc=2 Streams={1}", "core_tiny")
 }
 
 func TestExpandable(t *testing.T) {
-	holds(t, "expandable_tiny", "expandable_holes", "expandable_streams", "pages_streams")
+	holds(t, "expandable_tiny", "expandable_holes", "expandable_streams", "pages_streams", "pages_streams OwnWork=TRUE")
 }
 
 func TestPools(t *testing.T) {
@@ -25,7 +26,7 @@ func TestPools(t *testing.T) {
 }
 
 func TestCaptures(t *testing.T) {
-	holds(t, "two_routings", "first_routing", "two_captures")
+	holds(t, "two_routings", "first_routing", "two_captures", "two_captures OverflowPools={1}")
 }
 
 func TestPages(t *testing.T) {

@@ -51,11 +51,13 @@ var modules = map[string]module{
 	"Checkpoint": {"checkpoint", concat(truths, poolInvariants, structures), []string{"CheckpointRestoresWhatItSaved", "UsesAreCounted"}},
 
 	// With the properties of what programs are owed alone (Served.tla).
-	"CoreServed":  {"core", owed, concat(owedSteps, []string{"JustEnoughIsReturned", "NoNeedlessReturn"})},
-	"PagesServed": {"core", []string{"MallocsAreServed"}, concat(owedSteps, []string{"ExpandableSegmentsGrow", "PagesKeepToLimit"})},
+	"CoreServed":  {"core", owed, concat(owedSteps, []string{"JustEnoughIsReturned", "LargestAreReturned", "NoNeedlessReturn"})},
+	"PagesServed": {"core", []string{"MallocsAreServed"}, concat(owedSteps, []string{"ExpandableSegmentsGrow", "PagesKeepToLimit", "PagesAreUsed", "EmptyRangesAreReleased"})},
 	"PoolsServed": {"pools", concat(owed, []string{"UnusedPoolsAreErased", "UnusedPoolsAreReleased", "UsesAreTouches", "OverflowPoolsServe"}),
 		concat(owedSteps, []string{"GraphUsesAreNotAwaited", "LivePoolsServe", "OverflowPoolsInOrder", "RequestsAreRouted"})},
 	"PoolsExpandableServed": {"pools", nil, []string{"PagesAreCounted"}},
+	"WaitsServed":           {"core", nil, []string{"EmptyCacheWaitsForAReason", "EmptyCacheWaitsNoLonger"}},
+	"LimitServed":           {"core", []string{"LimitHolds"}, nil},
 	"CheckpointServed":      {"checkpoint", []string{"CheckpointsCanBeTaken", "CheckpointsCanBeRestored"}, nil},
 	"TwoStepServed":         {"two_step", nil, []string{"AllIsReturnedAtLast", "DriverServes"}},
 
@@ -85,8 +87,11 @@ func concat(lists ...[]string) (all []string) {
 // file is the module of TLA+ in which TLC checks the mutant.
 func (m *mutant) file() string {
 	name := "MC" + strings.TrimSuffix(m.module, "Served")
-	if m.module == "PagesServed" {
+	switch m.module {
+	case "PagesServed":
 		return "MCExpandable"
+	case "WaitsServed", "LimitServed":
+		return "MCCore"
 	}
 	return name
 }

@@ -1,0 +1,64 @@
+package broken
+
+import (
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// violations are the broken allocators that break what an abstract memory promises: those of
+// testdata/memory, and these.
+var violations = []string{"early_reuse", "merge_pending", "uses_ignored", "wrong_stream"}
+
+// TestAbstractMemory builds each, and expects that a random program has a step that is none of an
+// abstract memory (tla/AbstractMemory.tla). Without -search it builds one.
+func TestAbstractMemory(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds the tests of internal/refinement")
+	}
+	paths, err := filepath.Glob("testdata/memory/*.txt")
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("no broken allocators: %v", err)
+	}
+	for _, name := range violations {
+		paths = append(paths, filepath.Join("testdata", name+".txt"))
+	}
+	if !*search {
+		paths = []string{filepath.Join("testdata", "memory", "unmaps_at_once.txt")}
+	}
+	for _, path := range paths {
+		t.Run(strings.TrimSuffix(filepath.Base(path), ".txt"), func(t *testing.T) {
+			b, err := Read(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			command := buildTests(t, b, "./internal/refinement")
+			out, err := exec.Command(command, "-test.run", "^TestIsAbstractMemory$", "-rapid.nofailfile", "-rapid.seed", "1").CombinedOutput()
+			if err == nil || !strings.Contains(string(out), "no step of an abstract memory") {
+				t.Fatalf("nothing is found: %v\n%s", err, out)
+			}
+		})
+	}
+}
+
+// buildTests builds the tests of a package with the pieces replaced, and returns the file.
+func buildTests(t *testing.T, b *Breakage, source string) string {
+	t.Helper()
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	overlay, err := b.Overlay(root, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	command := filepath.Join(dir, "tests")
+	gobuild := exec.Command("go", "test", "-c", "-vet=off", "-overlay", overlay, "-ldflags=-s -w", "-o", command, source)
+	gobuild.Dir = root
+	if out, err := gobuild.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return command
+}

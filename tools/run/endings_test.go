@@ -1,0 +1,42 @@
+package run
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// However a program ends, and whatever it does to its processes, the verdict is right or says why
+// there is none.
+func TestEndings(t *testing.T) {
+	const takes = "import os, sys, signal, torch\nx = torch.empty(64 << 20, dtype=torch.uint8, device='cuda')\n"
+	const peak = "peak reserved 64.00 MiB"
+	python := pythons(t)[0]
+	for name, c := range map[string]struct {
+		program string
+		status  int
+		want    string
+	}{
+		"sys.exit":      {takes + "sys.exit(5)", 5, peak},
+		"os._exit":      {takes + "os._exit(3)", 3, peak},
+		"an exception":  {takes + "raise ValueError", 1, peak},
+		"SIGKILL":       {takes + "os.kill(os.getpid(), signal.SIGKILL)", 137, "no answer: the program was ended by signal 9"},
+		"abort":         {takes + "os.abort()", 134, "no answer: the program was ended by signal 6"},
+		"fork":          {takes + "if os.fork() == 0: os._exit(0)\nos.wait()", 0, peak},
+		"exec":          {takes + "if len(sys.argv) < 2: os.execv(sys.executable, [sys.executable, sys.argv[0], 'again'])", 0, peak},
+		"no folder":     {takes + "import shutil\nshutil.rmtree(os.environ['GAUGEBLOCK_RUN_FOLDER'])", 0, "none could end with an answer"},
+		"spawn":         {"import multiprocessing as m\ndef child():\n    " + strings.ReplaceAll(takes, "\n", "\n    ") + "\nif __name__ == '__main__':\n    p = m.get_context('spawn').Process(target=child); p.start(); p.join()", 0, peak},
+		"much to print": {takes + "for _ in range(64): sys.stderr.write('x' * (1 << 20))", 0, peak},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv("LD_PRELOAD", "libm.so.6") // the program's own stays
+			folder := t.TempDir()
+			write(t, folder, "program.py", c.program)
+			var printed strings.Builder
+			r := runs(t, Options{Command: []string{python, filepath.Join(folder, "program.py")}, NoValues: true, Output: &printed}, c.status)
+			if got := told(*r); !strings.Contains(got, c.want) {
+				t.Errorf("%q has not %q", got, c.want)
+			}
+		})
+	}
+}
