@@ -34,7 +34,8 @@ func TestRefused(t *testing.T) {
 	}
 	for _, c := range []struct{ what, file, message string }{
 		{"nothing", "", "file: the file is empty (at byte 0)"},
-		{"something else", "hello", "file: this is neither a pickle of protocol 2 to 5 nor JSON (at byte 0)"},
+		{"something else", "hello", "file: this is neither a pickle of protocol 2 to 5 nor JSON; gaugeblock whatif also takes the text of an error (at byte 0)"},
+		{"an error's text", "[rank0]: torch.OutOfMemoryError: CUDA out of memory.", "file: not JSON: invalid character 'r' looking for beginning of value; gaugeblock whatif also takes the text of an error (at byte 1)"},
 		{"a trace", `{"format":"allocator-trace","version":2}` + "\n" + `{"end":true}`, "file: this is a trace, not a memory snapshot (at byte 0)"},
 		{"another object", `{"version":2}`, "file: this is no memory snapshot: it has no segments (at byte 0)"},
 		{"an archive", "PK\x03\x04....", "file: the zip archive is damaged: zip: not a valid zip file (at byte 0)"},

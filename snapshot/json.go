@@ -85,7 +85,11 @@ type tokenReader struct {
 	in         io.Reader
 	read, done int64 // bytes that were read, and up to the last token
 	most       int64
+	blanks     int // in a row, at the end of what was read
 }
+
+// mostBlanks bounds the blanks in a row: the decoder looks at all of them again with each read.
+const mostBlanks = 1 << 20
 
 func (t *tokenReader) Read(p []byte) (int, error) {
 	if t.read-t.done > t.most {
@@ -93,8 +97,19 @@ func (t *tokenReader) Read(p []byte) (int, error) {
 	}
 	n, err := t.in.Read(p)
 	t.read += int64(n)
+	for _, c := range p[:n] {
+		t.blanks++
+		if c != ' ' && c != '\n' && c != '\t' && c != '\r' {
+			t.blanks = 0
+		}
+	}
+	if t.blanks > mostBlanks {
+		return 0, errBlanks
+	}
 	return n, err
 }
+
+var errBlanks = errors.New("there are more than a million blanks in a row")
 
 var errLongToken = errors.New("a string is too long for the memory; --max-memory sets another limit")
 
@@ -133,7 +148,11 @@ func describeJSON(err error, at int64) error {
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return failAt(at, "the file ends too early: it was cut off")
 	case errors.As(err, &syntax):
-		return failAt(syntax.Offset, "not JSON: %v", err)
+		hint := ""
+		if syntax.Offset < 64 && at <= 1 { // it may be "[rank0]: ..."
+			hint = textHint
+		}
+		return failAt(syntax.Offset, "not JSON: %v%s", err, hint)
 	}
 	return failAt(at, "%s", describe(err))
 }

@@ -95,8 +95,11 @@ func parse(src *source, values *plain) (value, error) {
 	case bytes.ContainsAny(head[:1], "{[ \t\r\n"):
 		return parseJSON(src, values)
 	}
-	return value{}, failAt(0, "this is neither a pickle of protocol 2 to 5 nor JSON")
+	return value{}, failAt(0, "this is neither a pickle of protocol 2 to 5 nor JSON%s", textHint)
 }
+
+// textHint is for who gives an error message as if it were a snapshot.
+const textHint = "; gaugeblock whatif also takes the text of an error"
 
 // positionError is an error at an offset of the uncompressed file.
 type positionError struct {

@@ -10,6 +10,7 @@ import (
 
 	"gaugeblock/fakegpu"
 	"gaugeblock/fakegpu/cuda/gpus"
+	"gaugeblock/internal/quote"
 	"gaugeblock/snapshot/compare"
 	memoryreport "gaugeblock/snapshot/report"
 	"gaugeblock/tools/fit"
@@ -70,6 +71,7 @@ func (c *fitCommand) Validate() error {
 
 // Run searches, and prints a table.
 func (c *fitCommand) Run(env *environment) error {
+	fmt.Fprint(env.stderr, c.Memory.question("--memory"))
 	command, err := commandBehind(c.Command, "fit")
 	if err != nil {
 		return err
@@ -170,8 +172,11 @@ func commandBehind(words []string, of string) ([]string, error) {
 	if len(words) > 0 && words[0] == "--" {
 		words = words[1:]
 	}
-	if len(words) == 0 {
-		return nil, fmt.Errorf("%s: there is no command behind --", of)
+	switch {
+	case len(words) == 0:
+		return nil, fmt.Errorf("%s: there is no command after --", of)
+	case strings.HasPrefix(words[0], "-"):
+		return nil, fmt.Errorf("%s: unknown flag %s", of, quote.Text(words[0]))
 	}
 	return words, nil
 }

@@ -42,6 +42,10 @@ func TestHostileFlags(t *testing.T) {
 		{[]string{"torch", "--out", "/dev/null/x"}, "not a directory"},
 		{[]string{"torch", "--torch", "fifo"}, "there is no libc10_cuda.so in fifo"},
 		{[]string{"torch", "--workers", "2000000000"}, "--jobs=2000000000 is more than"},
+		{[]string{"run", "--bogus", "--", "true"}, "run: unknown flag --bogus"},
+		{[]string{"run", "--gpu", "4090", "--setting", "x", "--", "true"}, "run: unknown flag --setting"},
+		{[]string{"fit", "--var", "B=1..2", "--bogus", "--", "true"}, "fit: unknown flag --bogus"},
+		{[]string{"run", "--"}, "command"},
 		{[]string{"soak", "--out", "loop"}, "too many levels of symbolic links"},
 	} {
 		var stdout, stderr bytes.Buffer

@@ -84,3 +84,23 @@ func TestMemoryIsBounded(t *testing.T) {
 		t.Logf("%s: %d MiB, %v", command, peak>>20, c.ProcessState.UserTime())
 	}
 }
+
+// TestLimitInOtherUnits: a limit whose unit is a power of 1000, or that has none, is asked about.
+func TestLimitInOtherUnits(t *testing.T) {
+	for text, want := range map[string]string{
+		"24GiB": "", "24G": "--limit=24G is 22.35 GiB, by units of 1000: was 24GiB meant?\n",
+		"24gb":       "--limit=24gb is 22.35 GiB, by units of 1000: was 24GiB meant?\n",
+		"512 MB":     "--limit=512MB is 488.28 MiB, by units of 1000: was 512MiB meant?\n",
+		"25165824":   "--limit has no unit: were bytes meant? 25165824 bytes (24.00 MiB) are compared.\n",
+		"25165824B":  "",
+		"25165824 b": "", "24gi": "", "none": "",
+	} {
+		var l byteLimit
+		if err := l.UnmarshalText([]byte(text)); err != nil {
+			t.Errorf("%s: %v", text, err)
+		}
+		if got := l.question("--limit"); got != want {
+			t.Errorf("%s: %q, want %q", text, got, want)
+		}
+	}
+}

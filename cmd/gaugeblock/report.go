@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -37,6 +38,8 @@ type reportCommand struct {
 	Jobs      int        `short:"j" aliases:"workers" placeholder:"N" help:"Compare N settings at a time (default: as many as there are processors)."`
 	PyTorch   release    `name:"pytorch" placeholder:"RELEASE" help:"Compare settings by the rules of this release of PyTorch, such as 2.13 (default: what the snapshot tells)."`
 	MaxMemory memorySize `name:"max-memory" default:"2GiB" placeholder:"SIZE" help:"Stop if the snapshot, or comparing settings, takes more memory than this (default: 2GiB)."`
+
+	source string // what the page is of, if not a file that the user knows
 }
 
 // Help is what "gaugeblock report --help" prints beside the flags.
@@ -280,7 +283,7 @@ func (c *reportCommand) one(env *environment, path string) (*memoryreport.Page, 
 	if err != nil {
 		return nil, err
 	}
-	page := &memoryreport.Page{Source: filepath.Base(name)}
+	page := &memoryreport.Page{Source: cmp.Or(c.source, filepath.Base(name))}
 	chosen := chooseDevice(file, c.Device)
 	devices, more := []spec.Device{chosen}, 0
 	if c.Device < 0 {

@@ -91,6 +91,7 @@ func (c *runCommand) Run(env *environment) error {
 	if err != nil {
 		return err
 	}
+	fmt.Fprint(env.stderr, c.Memory.question("--memory"), c.MaxReserved.question("--max-reserved"))
 	gpu, _ := gpus.Find(c.GPU)
 	say := func(line string) { fmt.Fprintf(env.stderr, "gaugeblock: %s\n", line) }
 	old, err := c.older()
@@ -275,18 +276,30 @@ func (c *runCommand) outputs() (o outputs, err error) {
 
 // write writes the files that are asked for.
 func (c *runCommand) write(env *environment, result *runner.Record, to outputs) error {
+	worst, _ := result.Worst()
+	recorded := ""
+	if worst != nil {
+		recorded = worst.Snapshot
+	}
+	for i := range result.Processes { // their snapshots end with the command
+		result.Processes[i].Snapshot = ""
+	}
+	if recorded != "" {
+		worst.Snapshot = c.Snapshot
+	}
 	if err := writeForPrograms(to.json, result); err != nil {
 		return err
 	}
 	if c.Snapshot == "" && c.Report == "" {
 		return nil
 	}
-	worst, _ := result.Worst()
-	if worst == nil || worst.Snapshot == "" {
+	if recorded == "" {
 		return errors.New("run: there is no memory snapshot, since no process ended with an answer")
 	}
 	if c.Report != "" {
-		page := &reportCommand{Snapshots: []string{worst.Snapshot}, Out: c.Report, WhatIf: true, Device: -1, MaxMemory: reportMemory}
+		page := &reportCommand{Snapshots: []string{recorded}, Out: c.Report, WhatIf: true, Device: -1, MaxMemory: reportMemory}
+		command, _ := commandBehind(c.Command, "run")
+		page.source = "gaugeblock run -- " + strings.Join(command, " ")
 		quiet := *env
 		quiet.stdout = env.stderr
 		if err := page.Run(&quiet); err != nil {
@@ -294,7 +307,7 @@ func (c *runCommand) write(env *environment, result *runner.Record, to outputs) 
 		}
 	}
 	if c.Snapshot != "" {
-		file, err := os.Open(worst.Snapshot)
+		file, err := os.Open(recorded)
 		if err != nil {
 			return err
 		}

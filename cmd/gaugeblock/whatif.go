@@ -69,13 +69,17 @@ input or the command line made no sense.`
 
 // byteLimit is a limit in bytes on the command line.
 type byteLimit struct {
-	given bool
-	bare  bool   // a number without a unit
-	bytes uint64 // 0: none
+	given   bool
+	bare    bool   // a number without a unit
+	decimal string // as it was written, if its unit is a power of 1000: 24G
+	bytes   uint64 // 0: none
 }
 
 // question is a line about a limit that may not be what was meant, "" without one.
 func (l *byteLimit) question(flag string) string {
+	if l.decimal != "" {
+		return fmt.Sprintf("%s=%s is %s, by units of 1000: was %siB meant?\n", flag, l.decimal, spec.FormatSize(l.bytes), strings.ToUpper(strings.TrimRight(l.decimal, "bB")))
+	}
 	if !l.bare {
 		return ""
 	}
@@ -98,6 +102,9 @@ func (l *byteLimit) UnmarshalText(word []byte) error {
 	bytesMeant := !l.bare && number == strings.TrimRight(string(word), " bB")
 	if n < smallestLimit && !bytesMeant {
 		return fmt.Errorf("%s is %d bytes, less than one segment (20 MiB): were bytes meant? Then write %dB; otherwise give a larger unit, as in %sGiB", word, n, n, number)
+	}
+	if !l.bare && !bytesMeant && !strings.ContainsAny(string(word), "iI") {
+		l.decimal = strings.ReplaceAll(string(word), " ", "")
 	}
 	l.bytes = n
 	return nil

@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -177,10 +178,10 @@ func (c *comparing) findReasons(p *Prediction, results runs) {
 	limitMatters, most := false, uint64(0)
 	for i, r := range c.Readings {
 		limitMatters = limitMatters || !sameOutcome(first, results.under(play.MeasuredDriver, i), goesOn)
-		most = max(most, r.Bytes())
+		most = max(most, mostUnder(r, p.Settings))
 	}
 	if limitMatters && p.reachesLimit() { // under another limit between those that were tried it may reserve as much
-		p.between.include(most + BeyondLimit(p.Settings))
+		p.between.include(most)
 	}
 	if !w.Complete() && !c.startIsKnown(p) {
 		c.widen(p, most)
@@ -223,10 +224,7 @@ func (c *comparing) findReasons(p *Prediction, results runs) {
 // is reached, or as garbage, depends on it. If the program did something else before the
 // history, only what is allocated is a bound.
 func (c *comparing) widen(p *Prediction, limit uint64) {
-	most := uint64(unbounded)
-	if limit > 0 {
-		most = limit + BeyondLimit(p.Settings)
-	}
+	most := cmp.Or(limit, unbounded)
 	_, recorded := history.ReservedBytes(c.Workload.Trace, c.Workload.InitialSegments)
 	part, repeats := c.start.margin()
 	for i := range p.Runs {
@@ -296,12 +294,18 @@ func (c *comparing) count(p *Prediction, r *runResult) {
 		if c.unrounded(p) {
 			counted.reserved.include(o.BeforeFailure)
 		}
-		counted.upTo = unbounded
-		if counted.limit > 0 {
-			counted.upTo = counted.limit + BeyondLimit(p.Settings)
-		}
+		counted.upTo = cmp.Or(mostUnder(c.Readings[r.reading], p.Settings), unbounded)
 	}
 	p.Runs = append(p.Runs, counted)
+}
+
+// mostUnder is the most that can be reserved under a limit; 0: there is none. A device gives no more
+// than it has.
+func mostUnder(r history.Reading, s history.Settings) uint64 {
+	if r.Fraction > 0 && (r.Device == 0 || r.Fraction+BeyondLimit(s) < r.Device) {
+		return r.Fraction + BeyondLimit(s)
+	}
+	return r.Device
 }
 
 // BeyondLimit is by how much reserved memory can exceed a memory fraction: that is compared

@@ -18,6 +18,9 @@ func (m *Message) advice() string {
 	}
 	switch m.Cause() {
 	case Fragmentation:
+		if m.deviceHasRoom() {
+			return notCUDA + "A larger memory fraction would serve the request, if the device is not shared: it has enough free. " + m.adviceOnPieces()
+		}
 		return notCUDA + m.adviceOnPieces()
 	case Shortage:
 		if m.withoutOthers() {
@@ -62,6 +65,9 @@ func (m *Message) toRecord() string {
 	}
 	if m.Backend == "MPS" {
 		return ""
+	}
+	if m.Kind == Async {
+		return "cudaMallocAsync records no history. Run the program once with backend:native, record that run from its start (torch.cuda.memory._record_memory_history(), then _dump_snapshot), and give the snapshot to gaugeblock whatif, or to gaugeblock compare with cudaMallocAsync beside it."
 	}
 	return "To see what holds the memory, and what other settings would do, record the run from its start (torch.cuda.memory._record_memory_history(), then _dump_snapshot) and give the snapshot to gaugeblock whatif."
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"gaugeblock/internal/brief"
+	"gaugeblock/spec"
 )
 
 // Brief is what the text says and what follows in three lines; Explain gives the reasons.
@@ -24,7 +25,11 @@ func (m *Message) briefHappened() string {
 		return m.Backend + " error: out of memory, in a call that is none of PyTorch's allocator"
 	}
 	text := fmt.Sprintf("Out of memory%s: asked for %s", on, m.Asked)
-	if m.Free != nil && m.Capacity != nil {
+	switch {
+	case m.fractionBinds():
+		left := m.free()
+		text += fmt.Sprintf(", about %s left of %s allowed", spec.FormatSize(left.Low+(left.High-left.Low)/2), m.Allowed)
+	case m.Free != nil && m.Capacity != nil:
 		text += fmt.Sprintf(", %s of %s free", m.Free, m.Capacity)
 	}
 	return text
@@ -75,6 +80,9 @@ func (m *Message) briefFraction() string {
 func (m *Message) briefTry() string {
 	switch m.Cause() {
 	case Fragmentation:
+		if m.deviceHasRoom() {
+			return "a larger memory fraction, for the device has room; or expandable_segments:True (see --why)"
+		}
 		if m.helps() {
 			return "export PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True (if it is not set: see --why)"
 		}
@@ -97,6 +105,9 @@ func (m *Message) briefTry() string {
 		return "look at the shapes of the line that failed"
 	case Outside:
 		return "leave more to others: torch.cuda.set_per_process_memory_fraction, or empty_cache before it"
+	}
+	if m.Kind == Async {
+		return "record a run with backend:native from its start, and give the snapshot to gaugeblock whatif"
 	}
 	return record
 }

@@ -143,5 +143,16 @@ func (m *Message) free() *Size {
 	return left
 }
 
+// fractionBinds reports whether a memory fraction leaves less than the device has free.
+func (m *Message) fractionBinds() bool {
+	return m.Kind == Native && m.Allowed != nil && m.free() != nil && m.free() != m.Free
+}
+
+// deviceHasRoom reports whether the device had enough free for a request that a memory fraction
+// kept from it.
+func (m *Message) deviceHasRoom() bool {
+	return m.fractionBinds() && m.Asked.High <= low(m.Free)
+}
+
 // missing is by how much the request is larger than what is left.
 func (m *Message) missing() *Size { return difference(m.Asked, m.free()) }

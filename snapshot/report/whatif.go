@@ -44,7 +44,7 @@ func whatIf(c *compare.Comparison) *WhatIf {
 			Settings: shortenEnd(p.Settings.Text, maxText), Fraction: p.Fraction,
 			PeakReserved: [2]uint64{f.Reserved.Low, f.Reserved.High}, OpenEnd: f.Open, PeakAllocated: f.PeakAllocated, DependsOn: p.DependsOnLimit(),
 			Unallocated: f.Unallocated(), AllocRetries: f.Retries, DeviceCalls: f.DeviceAllocs + f.DeviceFrees,
-			OutOfMemory: tell.OOMInWords(p), Exact: p.Exact(), Differences: differences(answer.Differences(p)), Recorded: p.Recorded, Recommended: p == c.Recommended(),
+			OutOfMemory: tell.OOMInWords(p), Exact: p.Exact(), Differences: differences(answer.Differences(p)), Recorded: p.Recorded, Recommended: p == c.Advised(),
 			Important: slices.Contains(important, p),
 		}
 		if p.FirstOOM != nil {

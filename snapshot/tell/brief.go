@@ -128,7 +128,7 @@ func (c Answer) briefTry() string {
 			export += enough(p)
 		}
 		return export
-	case c.Sureness() == compare.OpenVerdict:
+	case c.MayBeBetter() != nil:
 		return "nothing for sure: whether other settings reserve less cannot be told from this record"
 	case now == nil || now.FirstOOM == nil:
 		return "nothing: no other settings are clearly better"
@@ -136,6 +136,8 @@ func (c Answer) briefTry() string {
 		return "smaller batches, or free memory earlier: no setting suffices"
 	case !c.NothingIsBetter() && !c.Workload.Complete():
 		return "record from the start: this record does not tell whether other settings suffice"
+	case c.NeededLimit > 0 && c.Workload.Limit.Kind == history.DeviceLimit && !c.Given:
+		return fmt.Sprintf("smaller batches, or %s of device memory: none of the compared settings is sure to suffice", spec.FormatSize(c.NeededLimit))
 	case c.NeededLimit > 0:
 		return fmt.Sprintf("smaller batches, or a limit of %s: none of the compared settings is sure to suffice", spec.FormatSize(c.NeededLimit))
 	}

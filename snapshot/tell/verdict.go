@@ -214,7 +214,7 @@ func (c Answer) do() string {
 		return "None of the settings can be predicted."
 	case p == nil && now != nil && now.FirstOOM != nil:
 		return c.nothingHelps(now)
-	case p == nil && c.Sureness() == compare.OpenVerdict:
+	case p == nil && c.MayBeBetter() != nil:
 		return fmt.Sprintf("None of the settings is sure to be better than %s.", nameInText(now))
 	case p == nil && now != nil:
 		return fmt.Sprintf("None of the settings is clearly better than %s.", nameInText(now))
@@ -355,9 +355,9 @@ func (c Answer) sureness() string {
 	}
 	switch c.Sureness() {
 	case compare.ExactVerdict:
-		return "Exact: the whole record is reproduced, and nothing that it leaves open makes a difference."
+		return "Exact: the whole record is reproduced, and nothing that it leaves open changes this verdict."
 	case compare.OpenVerdict:
-		return fmt.Sprintf("Exact for them: the whole record is reproduced. Whether other settings reserve less cannot be told: %s.", c.Differences(c.MayBeBetter())[0])
+		return fmt.Sprintf("Exact for the present settings: the whole record is reproduced. Whether other settings reserve less cannot be told: %s.", c.Differences(c.MayBeBetter())[0])
 	case compare.SureVerdict:
 		return "That much is sure; the statistics are not exact (see below)."
 	case compare.LimitVerdict:

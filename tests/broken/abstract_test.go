@@ -9,7 +9,7 @@ import (
 
 // violations are the broken allocators that break what an abstract memory promises: those of
 // testdata/memory, and these.
-var violations = []string{"early_reuse", "merge_pending", "uses_ignored", "wrong_stream"}
+var violations = []string{"early_reuse", "uses_ignored"}
 
 // TestAbstractMemory builds each, and expects that a random program has a step that is none of an
 // abstract memory (tla/AbstractMemory.tla). Without -search it builds one.
