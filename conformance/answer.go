@@ -62,7 +62,7 @@ func (t *Trial) checkOutOfMemory(op *trace.Op, err error) *Failure {
 	stats, failed := t.player.Allocator().Stats(oom.Device)
 	if errors.Is(failed, spec.ErrNotSupported) {
 		if oom.SegmentSize <= oom.DeviceFree && !oom.Limited {
-			return t.fail(classWithMemoryLeft, "%v", err)
+			return t.fail(classWithMemoryLeft+whatFails(op, err), "%v", err)
 		}
 		return nil
 	}
@@ -71,7 +71,7 @@ func (t *Trial) checkOutOfMemory(op *trace.Op, err error) *Failure {
 	}
 	reserved := uint64(stats.ReservedBytes[spec.Aggregate].Current)
 	if oom.SegmentSize <= oom.DeviceFree && !(oom.Limited && reserved+oom.SegmentSize > oom.Limit) {
-		return t.fail(classWithMemoryLeft, "%v (%d bytes are reserved)", err, reserved)
+		return t.fail(classWithMemoryLeft+whatFails(op, err), "%v (%d bytes are reserved)", err, reserved)
 	}
 	if oom.Allocated+oom.Unallocated != reserved {
 		return t.fail("out of memory statistics", "%d allocated and %d unallocated are not the %d reserved", oom.Allocated, oom.Unallocated, reserved)
@@ -97,7 +97,7 @@ func (t *Trial) checkUnexplained(op *trace.Op, err error) *Failure {
 		op.Size, free, err)
 }
 
-// The classes of requests that fail for lack of memory although there is some. What fails is behind
+// The classes of requests that fail for lack of memory although there is some. What fails follows
 // the first, so that different faults are different classes.
 const (
 	classWithMemoryLeft   = "out of memory with memory left "
@@ -117,7 +117,7 @@ func whatFails(op *trace.Op, err error) string {
 	case errors.Is(err, spec.ErrDriverOutOfMemory):
 		return "(driver)"
 	}
-	return ""
+	return "(small)"
 }
 
 // checkCached looks whether the allocator could have returned enough memory: pieces of the driver's

@@ -232,7 +232,7 @@ func TestComparison(t *testing.T) {
 		prediction := got.Predictions[i]
 		failed := r.FirstOOM != nil
 		reserved, _ := r.PeakReservedRange()
-		if prediction.Recommended != (r == comparison.Recommended()) || prediction.Settings != r.Settings.Text || prediction.Exact != r.Exact() || (prediction.OOMRequest > 0) != failed || prediction.PeakReserved != [2]uint64{reserved.Low, reserved.High} {
+		if prediction.Recommended != (r == comparison.Advised()) || prediction.Settings != r.Settings.Text || prediction.Exact != r.Exact() || (prediction.OOMRequest > 0) != failed || prediction.PeakReserved != [2]uint64{reserved.Low, reserved.High} {
 			t.Errorf("prediction %d: %+v", i, prediction)
 		}
 	}

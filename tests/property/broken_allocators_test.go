@@ -67,7 +67,7 @@ func TestSearchFindsMutants(t *testing.T) {
 	}{
 		{"ignoresStreams", "core", func(a *alloc.Allocator) spec.Allocator { return ignoresStreams{a} }, "NoReuseWhileInUse", 6},
 		{"acceptsAnyFree", "core", func(a *alloc.Allocator) spec.Allocator { return acceptsAnyFree{a} }, "misuse accepted: free", 1},
-		{"failsEarly", "core", func(a *alloc.Allocator) spec.Allocator { return failsEarly{a} }, "out of memory with memory left", 1},
+		{"failsEarly", "core", func(a *alloc.Allocator) spec.Allocator { return failsEarly{a} }, "out of memory with memory left (small)", 1},
 		{"keepsCache", "core", func(a *alloc.Allocator) spec.Allocator { return keepsCache{a} }, "not returned", 3},
 		{"omitsFreed", "checkpoint", func(a *alloc.Allocator) spec.Allocator { return omitsFreed{a} }, "restore delta", 5},
 	} {

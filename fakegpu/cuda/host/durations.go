@@ -12,9 +12,11 @@ import (
 	"gaugeblock/fakegpu/cuda/gpus"
 )
 
-// A model of durations, for a schedule by time. What the host takes was read off the times of a memory history
-// of PyTorch 2.11 on a machine with H200s: between kernels about 10 microseconds pass, around an allocation of the
-// driver 300, and before the first kernel of a name some milliseconds.
+// A model of durations, for a schedule by time. What the host takes was first read off the times of a
+// memory history of PyTorch 2.11 on a machine with H200s: about 10 microseconds between kernels, 300
+// around an allocation of the driver, some milliseconds before the first kernel of a name. Then it was
+// fitted to the peaks of programs with two streams and on two GPUs (docs/lab/run.md), which therefore
+// are no test of it.
 const (
 	hostGives  = 25 * time.Microsecond
 	hostCalls  = time.Microsecond
@@ -31,8 +33,9 @@ const (
 // hostLink is how much slower bytes go to the host and from it than within a device.
 const hostLink = 64
 
-// NCCL's watchdog of PyTorch sleeps for a tenth of a second between two looks at what is complete, and lets go of
-// tensors then. If work is slower than in the model, it is late as well.
+// NCCL's watchdog of PyTorch sleeps for a tenth of a second between two looks at what is complete, and
+// lets go of tensors then. If work is slower than in the model, it is late as well: by how much was
+// chosen after the peaks of DDP on two H200s.
 const (
 	watchdogIsLate = 300 * time.Millisecond
 	watchdogName   = "pt_nccl_watchdg"

@@ -1,0 +1,100 @@
+package cuda
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// measuredSizes asks a thin library what was asked of NVIDIA's: testdata/NAME.c reads the first columns
+// of the lines of testdata/NAME.txt. The results are those columns, what they should give, and what
+// they give.
+func measuredSizes(t *testing.T, name, library string, columns int) (questions, wants, answers []string) {
+	t.Helper()
+	compiler, err := Compiler("CC", "cc", "gcc", "clang")
+	if err != nil {
+		t.Skip(err)
+	}
+	if err := built(); err != nil {
+		t.Fatal(err)
+	}
+	if err := BuildThin(scratch, nil); err != nil {
+		t.Fatal(err)
+	}
+	program := filepath.Join(t.TempDir(), "sizes")
+	if err := Run(exec.Command(compiler, filepath.Join("testdata", name+".c"), "-o", program, filepath.Join(scratch, library), "-Wl,-rpath,"+scratch)); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(filepath.Join("testdata", name+".txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(text)) {
+		if words := strings.Fields(line); !strings.HasPrefix(line, "#") {
+			questions = append(questions, strings.Join(words[:columns], " "))
+			wants = append(wants, strings.Join(words[columns:], " "))
+		}
+	}
+	c := exec.Command(program)
+	c.Stdin = strings.NewReader(strings.Join(questions, "\n") + "\n")
+	out, err := c.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	answers = strings.Split(strings.TrimSpace(string(out)), "\n")
+	if len(answers) != len(wants) {
+		t.Fatalf("%d answers, not %d", len(answers), len(wants))
+	}
+	return questions, wants, answers
+}
+
+// TestFourier: plans need what cuFFT said on an H200, within 2 %, or within 7 % if a length has a large
+// prime factor.
+func TestFourier(t *testing.T) {
+	questions, wants, answers := measuredSizes(t, "fft_sizes", "libcufft.so.12", 7)
+	for i, want := range wants {
+		w, err := strconv.ParseFloat(want, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := strconv.ParseFloat(answers[i], 64)
+		if err != nil || math.Abs(got-w) > 0.02*w+2048 && !(strings.Contains(questions[i], "4097") && math.Abs(got-w) < 0.07*w) {
+			t.Errorf("%s: %s, not %s", questions[i], answers[i], want)
+		}
+	}
+}
+
+// Recurrent networks need what cuDNN said on an H200: the reserve and the workspace of inference
+// exactly, and the workspace of training within 3 %, of networks without gates within 10 %.
+func TestRecurrentNetworks(t *testing.T) {
+	questions, wants, answers := measuredSizes(t, "rnn_sizes", "libcudnn.so.9", 12)
+	exact := 0
+	for i, want := range wants {
+		var w, got [3]float64
+		for _, p := range []struct {
+			text string
+			to   *[3]float64
+		}{{want, &w}, {answers[i], &got}} {
+			if _, err := fmt.Sscan(p.text, &p.to[0], &p.to[1], &p.to[2]); err != nil {
+				t.Fatal(err)
+			}
+		}
+		const inference, train, reserve = 0, 1, 2
+		near := 0.03
+		if questions[i][0] < '2' { // the cell: neither LSTM nor GRU
+			near = 0.1
+		}
+		if got[reserve] != w[reserve] || math.Abs(got[inference]-w[inference]) > 256 || math.Abs(got[train]-w[train]) > near*w[train] {
+			t.Errorf("%s: %s, not %s", questions[i], answers[i], want)
+		}
+		if math.Abs(got[train]-w[train]) <= 256 {
+			exact++
+		}
+	}
+	t.Logf("%d of %d workspaces of training are exact", exact, len(wants))
+}
