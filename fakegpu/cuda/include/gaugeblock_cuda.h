@@ -11,8 +11,13 @@
 #if !defined(__CUDA_RUNTIME_API_H__) && !defined(__cuda_cuda_h__)
 #define GAUGEBLOCK_CUDA_DECLARES 1
 
+// A program for CUDA 12 defines these as 12090, and is linked with libcudart.so.12.
+#ifndef CUDART_VERSION
 #define CUDART_VERSION 13000
-#define CUDA_VERSION 13000
+#endif
+#ifndef CUDA_VERSION
+#define CUDA_VERSION CUDART_VERSION
+#endif
 #define CUDART_CB
 #define CUDA_CB
 
@@ -69,7 +74,13 @@ typedef enum cudaError {
 	cudaErrorUnknown = 999
 } cudaError_t;
 
-typedef enum cudaError_enum { CUDA_SUCCESS = 0, CUDA_ERROR_UNKNOWN = 999 } CUresult;
+typedef enum cudaError_enum {
+	CUDA_SUCCESS = 0,
+	CUDA_ERROR_OUT_OF_MEMORY = 2,
+	CUDA_ERROR_NOT_PERMITTED = 800,
+	CUDA_ERROR_NOT_SUPPORTED = 801,
+	CUDA_ERROR_UNKNOWN = 999
+} CUresult;
 
 enum cudaMemcpyKind {
 	cudaMemcpyHostToHost = 0,
@@ -251,8 +262,13 @@ cudaError_t cudaHostUnregister(void *ptr);
 cudaError_t cudaHostGetFlags(unsigned *flags, void *ptr);
 cudaError_t cudaHostGetDevicePointer(void **device, void *ptr, unsigned flags);
 cudaError_t cudaMallocManaged(void **ptr, size_t bytes, unsigned flags);
+#if CUDART_VERSION >= 13000
 cudaError_t cudaMemPrefetchAsync(const void *ptr, size_t bytes, struct cudaMemLocation to, unsigned flags, cudaStream_t stream);
 cudaError_t cudaMemAdvise(const void *ptr, size_t bytes, enum cudaMemoryAdvise advice, struct cudaMemLocation place);
+#else
+cudaError_t cudaMemPrefetchAsync(const void *ptr, size_t bytes, int device, cudaStream_t stream);
+cudaError_t cudaMemAdvise(const void *ptr, size_t bytes, enum cudaMemoryAdvise advice, int device);
+#endif
 cudaError_t cudaMemRangeGetAttribute(void *data, size_t size, enum cudaMemRangeAttribute attribute, const void *ptr, size_t bytes);
 cudaError_t cudaStreamAttachMemAsync(cudaStream_t stream, void *ptr, size_t bytes, unsigned flags);
 cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *attributes, const void *ptr);

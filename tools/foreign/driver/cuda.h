@@ -3,21 +3,12 @@
 #pragma once
 #include <gaugeblock_cuda.h>
 
-#define CUDA_ERROR_OUT_OF_MEMORY ((CUresult)2)
-#define CUDA_ERROR_NOT_PERMITTED ((CUresult)800)
-#define CUDA_ERROR_NOT_SUPPORTED ((CUresult)801)
-enum { CU_MEM_ALLOCATION_TYPE_PINNED = 1, CU_MEM_LOCATION_TYPE_DEVICE = 1, CU_MEM_ACCESS_FLAGS_PROT_READWRITE = 3 };
-enum { CU_MEM_ALLOCATION_COMP_NONE = 0, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR = 1, CU_MEM_HANDLE_TYPE_FABRIC = 8 };
+enum { CU_MEM_ACCESS_FLAGS_PROT_READWRITE = 3, CU_MEM_ALLOCATION_COMP_NONE = 0 };
 enum CUmemAllocationGranularity_flags { CU_MEM_ALLOC_GRANULARITY_MINIMUM, CU_MEM_ALLOC_GRANULARITY_RECOMMENDED };
-enum CUdevice_attribute {
-	CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED = 102,
-	CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED = 110,
-	CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_FABRIC_SUPPORTED = 128
-};
+#define CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED ((CUdevice_attribute)102)
+#define CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED ((CUdevice_attribute)110)
+#define CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_FABRIC_SUPPORTED ((CUdevice_attribute)128)
 
-struct CUmemLocation {
-	int type, id;
-};
 struct CUmemAllocationProp {
 	int type, requestedHandleTypes;
 	CUmemLocation location;
@@ -34,13 +25,6 @@ struct CUmemAccessDesc {
 };
 
 extern "C" {
-CUresult cuGetErrorString(CUresult error, const char **text);
-CUresult cuDeviceGet(CUdevice *device, int ordinal);
-CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice device);
-CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device);
-CUresult cuCtxGetCurrent(CUcontext *context);
-CUresult cuCtxSetCurrent(CUcontext context);
-CUresult cuCtxGetDevice(CUdevice *device);
 CUresult cuMemGetAllocationGranularity(size_t *bytes, const CUmemAllocationProp *properties, CUmemAllocationGranularity_flags option);
 CUresult cuMemCreate(CUmemGenericAllocationHandle *page, size_t bytes, const CUmemAllocationProp *properties, unsigned long long flags);
 CUresult cuMemRelease(CUmemGenericAllocationHandle page);

@@ -1,15 +1,13 @@
 // What RMM and the parts of CCCL and Thrust that it includes need of CUDA's headers, in
 // declarations of this project's own, beside what the fake GPU's headers have.
 #pragma once
+
+// The interface of CUDA 12, which all versions of RMM know: libcudart.so.12 is linked.
+#define CUDART_VERSION 12090
 #include <gaugeblock_cuda.h>
 
 #include <mutex> // some versions get it by another header of CUDA's
 
-// The interface of CUDA 12, which all versions of RMM know: libcudart.so.12 is linked.
-#undef CUDART_VERSION
-#undef CUDA_VERSION
-#define CUDART_VERSION 12090
-#define CUDA_VERSION 12090
 #define CUDARTAPI
 
 #define cudaStreamDefault 0x00 // a macro, which may be compared with a handle
@@ -23,26 +21,12 @@ enum cudaDeviceAttr {
 	cudaDevAttrMemoryPoolSupportedHandleTypes = 119
 };
 
-enum cudaMemoryType { cudaMemoryTypeUnregistered, cudaMemoryTypeHost, cudaMemoryTypeDevice, cudaMemoryTypeManaged };
-enum cudaMemoryAdvise { cudaMemAdviseSetPreferredLocation = 3 };
-enum cudaMemRangeAttribute { cudaMemRangeAttributeLastPrefetchLocation = 4 };
-enum { cudaHostAllocDefault = 0, cudaMemAttachGlobal = 1, cudaCpuDeviceId = -1, cudaInvalidDeviceId = -2 };
+enum { cudaCpuDeviceId = -1, cudaInvalidDeviceId = -2 };
 #define cudaMemPoolCreateUsageHwDecompress 2
-
-struct cudaPointerAttributes {
-	cudaMemoryType type;
-	int device;
-	void *devicePointer, *hostPointer;
-};
 
 extern "C" {
 cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute, int device);
-cudaError_t cudaStreamGetFlags(cudaStream_t stream, unsigned *flags);
-cudaError_t cudaPointerGetAttributes(cudaPointerAttributes *attributes, const void *ptr);
-cudaError_t cudaHostAlloc(void **ptr, size_t bytes, unsigned flags);
 cudaError_t cudaMallocManaged(void **ptr, size_t bytes, unsigned flags = cudaMemAttachGlobal);
-cudaError_t cudaMemAdvise(const void *ptr, size_t bytes, cudaMemoryAdvise advice, int device);
-cudaError_t cudaMemPrefetchAsync(const void *ptr, size_t bytes, int device, cudaStream_t stream);
 }
 
 // Names that CUDA's headers overload for C++.
