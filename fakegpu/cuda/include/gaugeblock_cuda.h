@@ -262,12 +262,9 @@ cudaError_t cudaHostUnregister(void *ptr);
 cudaError_t cudaHostGetFlags(unsigned *flags, void *ptr);
 cudaError_t cudaHostGetDevicePointer(void **device, void *ptr, unsigned flags);
 cudaError_t cudaMallocManaged(void **ptr, size_t bytes, unsigned flags);
-#if CUDART_VERSION >= 13000
+#if CUDART_VERSION >= 13000 // before, a place is a device's number
 cudaError_t cudaMemPrefetchAsync(const void *ptr, size_t bytes, struct cudaMemLocation to, unsigned flags, cudaStream_t stream);
 cudaError_t cudaMemAdvise(const void *ptr, size_t bytes, enum cudaMemoryAdvise advice, struct cudaMemLocation place);
-#else
-cudaError_t cudaMemPrefetchAsync(const void *ptr, size_t bytes, int device, cudaStream_t stream);
-cudaError_t cudaMemAdvise(const void *ptr, size_t bytes, enum cudaMemoryAdvise advice, int device);
 #endif
 cudaError_t cudaMemRangeGetAttribute(void *data, size_t size, enum cudaMemRangeAttribute attribute, const void *ptr, size_t bytes);
 cudaError_t cudaStreamAttachMemAsync(cudaStream_t stream, void *ptr, size_t bytes, unsigned flags);
