@@ -1,9 +1,9 @@
 """One rank of a program for many: the others do not run. NCCL's process groups are torch's own, and the fake
 NCCL takes the others to have what this rank has. Groups of the host are torch's fake ones."""
-import importlib.abc
-import importlib.machinery
 import os
 import sys
+
+import gaugeblock_imports
 
 C10D = "torch.distributed.distributed_c10d"
 
@@ -13,23 +13,7 @@ def prepare(torch):
     if C10D in sys.modules:
         change(sys.modules[C10D])
     else:
-        sys.meta_path.insert(0, AfterC10d())
-
-
-class AfterC10d(importlib.abc.MetaPathFinder):
-    def find_spec(self, name, path, target=None):
-        if name != C10D:
-            return None
-        sys.meta_path.remove(self)
-        spec = importlib.machinery.PathFinder.find_spec(name, path)
-        execute = spec.loader.exec_module
-
-        def exec_module(module):
-            execute(module)
-            change(module)
-
-        spec.loader.exec_module = exec_module
-        return spec
+        gaugeblock_imports.Import(C10D, change)
 
 
 def change(c10d):

@@ -7,8 +7,6 @@ GAUGEBLOCK_RUN_PROGRESS is set if somebody watches."""
 import atexit
 import ctypes
 import gc
-import importlib.abc
-import importlib.machinery
 import json
 import os
 import sys
@@ -16,6 +14,7 @@ import threading
 import time
 
 import gaugeblock_alone
+import gaugeblock_imports
 import gaugeblock_values as values
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -40,7 +39,7 @@ def start():
     if local.isdigit() and int(local) > int(os.environ["GAUGEBLOCK_CUDA_DEVICES"]):
         os.environ["GAUGEBLOCK_CUDA_DEVICES"] = str(min(int(local), 16))  # as many as torchrun starts processes
     load_libraries(os.environ["GAUGEBLOCK_RUN_LIBRARIES"])
-    sys.meta_path.insert(0, AfterTorch())
+    gaugeblock_imports.Import("torch", prepare, before=tell_cudnn)
 
 
 def load_libraries(folder):
@@ -85,27 +84,6 @@ def tell_cudnn():
         if found and name.startswith("nvidia-cudnn"):
             major, minor, patch = version.split(";")[0].split(".")[:3]
             os.environ["GAUGEBLOCK_CUDNN_VERSION"] = str(int(major) * 10000 + int(minor) * 100 + int(patch))
-
-
-class AfterTorch(importlib.abc.MetaPathFinder):
-    """Finds torch as the others do, and has prepare called when it has been imported."""
-
-    def find_spec(self, name, path, target=None):
-        if name != "torch":
-            return None
-        sys.meta_path.remove(self)
-        tell_cudnn()
-        spec = importlib.machinery.PathFinder.find_spec(name, path)
-        if spec is None or spec.loader is None:
-            return spec
-        execute = spec.loader.exec_module
-
-        def exec_module(module):
-            execute(module)
-            prepare(module)
-
-        spec.loader.exec_module = exec_module
-        return spec
 
 
 def prepare(torch):
