@@ -2,6 +2,7 @@ package snapshot
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"io"
@@ -97,12 +98,11 @@ func (t *tokenReader) Read(p []byte) (int, error) {
 	}
 	n, err := t.in.Read(p)
 	t.read += int64(n)
-	for _, c := range p[:n] {
-		t.blanks++
-		if c != ' ' && c != '\n' && c != '\t' && c != '\r' {
-			t.blanks = 0
-		}
+	before := len(bytes.TrimRight(p[:n], " \n\t\r"))
+	if before > 0 {
+		t.blanks = 0
 	}
+	t.blanks += n - before
 	if t.blanks > mostBlanks {
 		return 0, errBlanks
 	}

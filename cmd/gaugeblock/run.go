@@ -91,6 +91,7 @@ func (c *runCommand) Run(env *environment) error {
 	if err != nil {
 		return err
 	}
+	c.Command = command
 	fmt.Fprint(env.stderr, c.Memory.question("--memory"), c.MaxReserved.question("--max-reserved"))
 	gpu, _ := gpus.Find(c.GPU)
 	say := func(line string) { fmt.Fprintf(env.stderr, "gaugeblock: %s\n", line) }
@@ -298,8 +299,7 @@ func (c *runCommand) write(env *environment, result *runner.Record, to outputs) 
 	}
 	if c.Report != "" {
 		page := &reportCommand{Snapshots: []string{recorded}, Out: c.Report, WhatIf: true, Device: -1, MaxMemory: reportMemory}
-		command, _ := commandBehind(c.Command, "run")
-		page.source = "gaugeblock run -- " + strings.Join(command, " ")
+		page.source = "gaugeblock run -- " + strings.Join(c.Command, " ")
 		quiet := *env
 		quiet.stdout = env.stderr
 		if err := page.Run(&quiet); err != nil {

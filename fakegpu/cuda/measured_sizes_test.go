@@ -16,20 +16,7 @@ import (
 // they give.
 func measuredSizes(t *testing.T, name, library string, columns int) (questions, wants, answers []string) {
 	t.Helper()
-	compiler, err := Compiler("CC", "cc", "gcc", "clang")
-	if err != nil {
-		t.Skip(err)
-	}
-	if err := built(); err != nil {
-		t.Fatal(err)
-	}
-	if err := BuildThin(scratch, nil); err != nil {
-		t.Fatal(err)
-	}
-	program := filepath.Join(t.TempDir(), "sizes")
-	if err := Run(exec.Command(compiler, filepath.Join("testdata", name+".c"), "-o", program, filepath.Join(scratch, library), "-Wl,-rpath,"+scratch)); err != nil {
-		t.Fatal(err)
-	}
+	program := thinProgram(t, name, library)
 	text, err := os.ReadFile(filepath.Join("testdata", name+".txt"))
 	if err != nil {
 		t.Fatal(err)

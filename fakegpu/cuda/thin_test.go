@@ -78,3 +78,25 @@ func TestFunction(t *testing.T) {
 		}
 	}
 }
+
+// thinProgram builds testdata/NAME.c with the fake libraries and a thin one.
+func thinProgram(t *testing.T, name, library string) string {
+	t.Helper()
+	compiler, err := Compiler("CC", "cc", "gcc", "clang")
+	if err != nil {
+		t.Skip(err)
+	}
+	if err := built(); err != nil {
+		t.Fatal(err)
+	}
+	if err := BuildThin(scratch, nil); err != nil {
+		t.Fatal(err)
+	}
+	program := filepath.Join(t.TempDir(), name)
+	build := exec.Command(compiler, "-o", program, filepath.Join("testdata", name+".c"), "-I"+filepath.Join(scratch, "include"),
+		filepath.Join(scratch, library), "-L"+scratch, "-lcudart", "-lcuda", "-Wl,--disable-new-dtags,-rpath,"+scratch)
+	if err := Run(build); err != nil {
+		t.Fatal(err)
+	}
+	return program
+}

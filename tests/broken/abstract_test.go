@@ -33,32 +33,14 @@ func TestAbstractMemory(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			command := buildTests(t, b, "./internal/refinement")
+			command, err := b.Build(t.TempDir(), "./internal/refinement", "test", "-c", "-vet=off")
+			if err != nil {
+				t.Fatal(err)
+			}
 			out, err := exec.Command(command, "-test.run", "^TestIsAbstractMemory$", "-rapid.nofailfile", "-rapid.seed", "1").CombinedOutput()
 			if err == nil || !strings.Contains(string(out), "no step of an abstract memory") {
 				t.Fatalf("nothing is found: %v\n%s", err, out)
 			}
 		})
 	}
-}
-
-// buildTests builds the tests of a package with the pieces replaced, and returns the file.
-func buildTests(t *testing.T, b *Breakage, source string) string {
-	t.Helper()
-	root, err := filepath.Abs("../..")
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := t.TempDir()
-	overlay, err := b.Overlay(root, dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	command := filepath.Join(dir, "tests")
-	gobuild := exec.Command("go", "test", "-c", "-vet=off", "-overlay", overlay, "-ldflags=-s -w", "-o", command, source)
-	gobuild.Dir = root
-	if out, err := gobuild.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	return command
 }

@@ -3,6 +3,7 @@ package broken
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 
@@ -69,4 +70,24 @@ func (b *Breakage) Overlay(root, dir string) (string, error) {
 		return "", err
 	}
 	return rewrite.Overlay(dir, map[string]string{filepath.Join(root, filepath.FromSlash(file)): text})
+}
+
+// Build builds a package of the module with the pieces replaced, by go build or go test -c with more
+// flags, and returns the file, which is in dir. The working directory is a package of tests.
+func (b *Breakage) Build(dir, source string, verb ...string) (string, error) {
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		return "", err
+	}
+	overlay, err := b.Overlay(root, dir)
+	if err != nil {
+		return "", err
+	}
+	file := filepath.Join(dir, "built")
+	gobuild := exec.Command("go", append(verb, "-overlay", overlay, "-ldflags=-s -w", "-o", file, source)...)
+	gobuild.Dir = root
+	if out, err := gobuild.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("%w\n%s", err, out)
+	}
+	return file, nil
 }

@@ -82,24 +82,13 @@ func read(t *testing.T, path string) breakage {
 // build builds what searches with the piece replaced, and returns its file.
 func build(t *testing.T, b breakage) string {
 	t.Helper()
-	root, err := filepath.Abs("../..")
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := t.TempDir()
-	overlay, err := b.Overlay(root, dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	command := filepath.Join(dir, "search")
 	verb, source := []string{"build"}, "./cmd/gaugeblock"
 	if b.test != "" {
 		verb, source = []string{"test", "-c"}, "./tests/linearizability"
 	}
-	gobuild := exec.Command("go", append(verb, "-overlay", overlay, "-ldflags=-s -w", "-o", command, source)...)
-	gobuild.Dir = root
-	if out, err := gobuild.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
+	command, err := b.Build(t.TempDir(), source, verb...)
+	if err != nil {
+		t.Fatal(err)
 	}
 	return command
 }
