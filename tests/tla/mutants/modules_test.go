@@ -31,7 +31,7 @@ var structuresOnTheWay = []string{
 	"AllocatedBlocksWereGivenOut", "NothingIsLostOnTheWay", "AccountingAddsUp", "FreeListsHoldFreeBlocks",
 }
 
-var released = []string{"OutOfMemoryIsReal", "EmptyCacheReleasesAll"}
+var released = []string{"MallocsAreServed", "EmptyCacheReleasesAll"}
 
 var counts = []string{"DriverSegmentsAreCounted"}
 
