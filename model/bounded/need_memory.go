@@ -148,5 +148,5 @@ func (m *NeedMemory) whatIsFreedServes(from *model.State, label int, to *model.S
 	if label == m.answer.label(1) && len(m.fitting(from, spec.DefaultPool, c.Stream, c.RequestedSize)) > 0 {
 		return served && slices.Equal(from.Truth.Granted, to.Truth.Granted)
 	}
-	return served || kept(from)+m.neededFor(c.RequestedSize) > m.room()
+	return served || kept(from)+m.NeededFor(c.RequestedSize) > m.room()
 }

@@ -70,9 +70,9 @@ func (b *Bounds) pagesFor(bytes uint64) uint64 {
 	return roundedUp(b.blockFor(bytes), b.Geometry.LargeBuffer)
 }
 
-// neededFor is the memory that there must be room for if nothing is cached: a segment, or pages.
+// NeededFor is the memory that there must be room for if nothing is cached: a segment, or pages.
 // (The limit is tested by the segment, also where pages are mapped.)
-func (b *Bounds) neededFor(bytes uint64) uint64 {
+func (b *Bounds) NeededFor(bytes uint64) uint64 {
 	if b.Config.ExpandableSegments {
 		return max(b.segmentFor(bytes), b.pagesFor(bytes))
 	}

@@ -80,7 +80,7 @@ func (c *CachingAllocator) isCached(s *model.State, pool spec.PoolID, stream spe
 
 // hasRoom reports whether the driver can grant what a malloc needs, if nothing is returned.
 func (c *CachingAllocator) hasRoom(s *model.State, bytes uint64) bool {
-	return granted(s)+c.neededFor(bytes) <= c.room()
+	return granted(s)+c.NeededFor(bytes) <= c.room()
 }
 
 // returned are the grants that a step has returned, or returned and obtained again by another name.
@@ -102,7 +102,7 @@ func (c *CachingAllocator) mallocsAreServed(from *model.State, label int, to *mo
 	if !is || !failed(from, to) {
 		return true
 	}
-	room := kept(from)+c.neededFor(bytes) <= c.room()
+	room := kept(from)+c.NeededFor(bytes) <= c.room()
 	if underway(from, stream) || freeForbidden(from) {
 		room = c.hasRoom(from, bytes)
 	}
