@@ -112,4 +112,22 @@ OldestAreCollected ==
           LET gone == {a \in ages : \E y \in Owed!Returned : y.addr = a.of /\ y.size = a.size}
               stay == {a \in ages : \E b \in blocks' : b.addr = a.addr /\ b.size = a.size /\ IsWholeLarge(b, segments')}
           IN Malloc(s, n) /\ Owed!Obtained # {} => \A a \in gone, b \in stay : b.age < a.age]_garbageVars
+
+\* What is younger than the average of the free large segments goes only if what is not was not enough.
+YoungAreKept ==
+    [][\A s \in Streams, n \in Sizes :
+          LET whole == {a \in ages : \E b \in blocks : b.addr = a.addr /\ IsWholeLarge(b, segments)}
+              old   == {y \in device : \E a \in whole : a.of = y.addr /\ a.age * Cardinality(whole) >= SumOfAges(whole)}
+              left  == SumOfSizes(device \ old)
+          IN Malloc(s, n) /\ Owed!Waiting = {} /\ left <= Threshold /\ left + Owed!SegmentNeeded(n) <= Owed!Room =>
+                 Owed!Returned \subseteq old]_garbageVars
+
+\* The age of a free block is the number of searches of its kind since it was freed.
+AgesCountSearches ==
+    [][\A a \in ages' :
+          LET before == {b.age : b \in {c \in ages : c.addr = a.addr /\ c.size = a.size /\ c.of = a.of}}
+              kind   == (CHOOSE g \in segments' : g.addr = a.of).kind
+              more   == IF \E s \in Streams, n \in Sizes : Malloc(s, n) /\ Owed!KindFor(n) = kind THEN 1 ELSE 0
+          IN IF before # {} THEN \A age \in before : a.age = age + more
+             ELSE a.age <= IF Owed!Waiting = {} THEN 0 ELSE more]_garbageVars
 =============================================================================

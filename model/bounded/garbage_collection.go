@@ -102,6 +102,10 @@ func (m *GarbageCollection) property(name string, fair [][]int, to *explore.Opti
 		holdsOfSteps(to, name, m.noNeedlessCollection)
 	case "OldestAreCollected":
 		holdsOfSteps(to, name, m.oldestAreCollected)
+	case "YoungAreKept":
+		holdsOfSteps(to, name, m.youngAreKept)
+	case "AgesCountSearches":
+		holdsOfSteps(to, name, m.agesCountSearches)
 	default:
 		return m.CachingAllocator.property(name, fair, to)
 	}
@@ -112,7 +116,7 @@ func (m *GarbageCollection) property(name string, fair [][]int, to *explore.Opti
 func (m *GarbageCollection) always() []string {
 	others := []string{"NoNeedlessReturn", "CountersFollowHistory", "BestFitServes"}
 	names := slices.DeleteFunc(m.CachingAllocator.always(), func(name string) bool { return slices.Contains(others, name) })
-	return append(names, "GarbageIsCollected", "NoNeedlessCollection", "OldestAreCollected")
+	return append(names, "GarbageIsCollected", "NoNeedlessCollection", "OldestAreCollected", "YoungAreKept", "AgesCountSearches")
 }
 
 // fairness implements Module.
@@ -169,5 +173,50 @@ func (m *GarbageCollection) oldestAreCollected(from *model.State, label int, to 
 			stays := slices.ContainsFunc(left, func(l model.Segment) bool { return l.Address == b.Address && l.Size == b.Size })
 			return !stays || !b.IsFree() || m.age(from, g, b) < m.age(from, f, old)
 		})
+	})
+}
+
+// youngAreKept: what is younger than the average of the free large segments goes only if what is not
+// was not enough.
+func (m *GarbageCollection) youngAreKept(from *model.State, label int, to *model.State) bool {
+	_, bytes, is := m.request(label)
+	if !is || waiting(from) {
+		return true
+	}
+	whole, sum := wholeLarge(from), uint64(0)
+	for i := range whole {
+		sum += m.age(from, &whole[i], &whole[i].Blocks[0])
+	}
+	old := slices.DeleteFunc(whole, func(g model.Segment) bool {
+		return m.age(from, &g, &g.Blocks[0])*uint64(len(whole)) < sum
+	})
+	left := granted(from)
+	for _, g := range old {
+		left -= g.Size
+	}
+	if left > m.threshold() || left+m.segmentFor(bytes) > m.room() {
+		return true
+	}
+	return !slices.ContainsFunc(returned(from, to), func(x model.Grant) bool {
+		return !slices.ContainsFunc(old, func(g model.Segment) bool { return g.Address == x.Memory.Ptr })
+	})
+}
+
+// agesCountSearches: the age of a free block is the number of searches of its kind since it was freed.
+func (m *GarbageCollection) agesCountSearches(from *model.State, label int, to *model.State) bool {
+	_, bytes, is := m.request(label)
+	return everyBlock(to, func(g *model.Segment, b *model.Block) bool {
+		if !b.IsFree() {
+			return true
+		}
+		more := uint64(0)
+		if is && m.kindFor(bytes) == g.PoolKind {
+			more = 1
+		}
+		old, segment := blockAt(from, toUnits(b.Address))
+		if old != nil && old.IsFree() && old.Size == b.Size && segment.Address == g.Address {
+			return m.age(to, g, b) == m.age(from, segment, old)+more
+		}
+		return m.age(to, g, b) == 0 || waiting(from) && m.age(to, g, b) <= more
 	})
 }

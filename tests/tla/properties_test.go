@@ -95,6 +95,8 @@ var changes = map[string]func(s *bounded.State) bool{
 	"GarbageIsCollected":     grantMore,
 	"NoNeedlessCollection":   returnMemory,
 	"OldestAreCollected":     func(s *bounded.State) bool { return returnMemory(s) && grantMore(s) },
+	"YoungAreKept":           returnMemory,
+	"AgesCountSearches":      func(s *bounded.State) bool { s.GetFreeBlocksCallCount[spec.LargePool] += 3; return true },
 	"CallbacksAreAskedFirst": grantMore,
 	"CallbacksAreNeeded": func(s *bounded.State) bool {
 		s.PendingMallocs = append(s.PendingMallocs, model.PendingMalloc{})

@@ -61,6 +61,9 @@ var modules = map[string]module{
 	"CheckpointServed":      {"checkpoint", []string{"CheckpointsCanBeTaken", "CheckpointsCanBeRestored"}, nil},
 	"TwoStepServed":         {"two_step", nil, []string{"AllIsReturnedAtLast", "DriverServes"}},
 
+	"GarbageCollectionServed": {"garbage", nil, []string{"GarbageIsCollected", "NoNeedlessCollection", "OldestAreCollected", "YoungAreKept", "AgesCountSearches"}},
+	"NeedMemoryServed":        {"callbacks", nil, []string{"CallbacksAreAskedFirst", "CallbacksAreNeeded", "WhatIsFreedServes"}},
+
 	"Refinement": {"core", nil, []string{refinement.IsAbstractMemory}},
 
 	"PoolFaults":    {"pool_faults", concat(truths, poolInvariants, counts, structures), []string{"CapturedMemoryIsKept", "UsesAreCounted"}},
