@@ -86,7 +86,7 @@ var heldElsewhere = map[string]string{
 	"FailedImportUndone":             "the same",
 	"ImportReservesItsSize":          "the same",
 	"UnmapWaitsForItsDevice":         "the lockstep with 2.14 and 2.15: a wait is in no trace",
-	"ExactAddress":                   "the libraries since 2.13: traces have no such request",
+	"ExactAddress":                   "tools/torch.TestMallocAt: traces have no such request",
 	"Annotations":                    "the libraries since 2.14: traces have no annotation",
 	"PrivatePoolStats":               "the libraries since 2.13: the statistics of a trace are not by pool",
 }
