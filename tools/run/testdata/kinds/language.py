@@ -66,8 +66,8 @@ def both_sides(config, model, batch=4, length=128, amp=None, optimizer="adamw", 
     train(m, lambda _: m(input_ids=ids(batch, length), labels=ids(batch, length // 2)).loss, optimizer, amp)
 
 
-define("t5", both_sides, "T5Config", "T5ForConditionalGeneration", d_model=384, d_ff=1024, num_layers=4, num_heads=6, vocab_size=16000, use_cache=False)
-define("t5_gated", both_sides, "T5Config", "T5ForConditionalGeneration", d_model=384, d_ff=1024, num_layers=4, num_heads=6, d_kv=64, vocab_size=16000, feed_forward_proj="gated-gelu", amp=brain, optimizer="adafactor")
+define("t5", both_sides, "T5Config", "T5ForConditionalGeneration", d_model=384, d_ff=1024, num_layers=4, num_heads=6, decoder_start_token_id=0, vocab_size=16000, use_cache=False)
+define("t5_gated", both_sides, "T5Config", "T5ForConditionalGeneration", d_model=384, d_ff=1024, num_layers=4, num_heads=6, decoder_start_token_id=0, d_kv=64, vocab_size=16000, feed_forward_proj="gated-gelu", amp=brain, optimizer="adafactor")
 define("bart", both_sides, "BartConfig", "BartForConditionalGeneration", d_model=384, encoder_layers=3, decoder_layers=3, encoder_ffn_dim=1024, decoder_ffn_dim=1024, encoder_attention_heads=6, decoder_attention_heads=6, vocab_size=16000, optimizer="sgd")
 
 
@@ -87,7 +87,7 @@ define("generate_beam", generate, dict(num_beams=3, do_sample=False))
 
 @program
 def t5_generate():
-    m = build("T5Config", "T5ForConditionalGeneration", d_model=384, d_ff=1024, num_layers=4, num_heads=6, vocab_size=16000).eval()
+    m = build("T5Config", "T5ForConditionalGeneration", d_model=384, d_ff=1024, num_layers=4, num_heads=6, decoder_start_token_id=0, vocab_size=16000).eval()
     with torch.no_grad():
         x = ids(4, 100)
         m.generate(x, attention_mask=torch.ones_like(x), max_new_tokens=16, min_new_tokens=16, decoder_start_token_id=0)
