@@ -81,8 +81,8 @@ var memoryKinds = map[trace.OpKind]kind{
 	},
 }
 
-// fraction is a memory fraction. Every fourth allows a whole number of large pages but for half a
-// byte, so that how the limit is rounded decides about a page.
+// fraction is a memory fraction. One in four allows a whole number of large pages less half a
+// byte, so that the rounding of the limit decides about a page.
 func (g *Generator) fraction() float64 {
 	if total := g.program.header.TotalMemory; chance(g, 4) {
 		const page = 2 * spec.MiB

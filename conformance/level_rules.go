@@ -102,8 +102,8 @@ func ofInvariant(inv invariant.Invariant) Rule {
 	return r
 }
 
-// ruleOf is the rule that failures of a class break; ok is false for those that are
-// nobody's fault but the kit's.
+// ruleOf is the rule that failures of a class break; ok is false for classes that are faults of
+// the kit itself.
 func ruleOf(class string) (r Rule, ok bool) {
 	for _, k := range kitRules {
 		if k.class == class || strings.HasSuffix(k.class, " ") && strings.HasPrefix(class, k.class) {

@@ -10,9 +10,9 @@ import (
 	"gaugeblock/spec/trace"
 )
 
-// The end of a program: it joins and ends its captures, lets all work complete,
-// frees everything that it has and empties the cache. Then the device must
-// have every byte again, and nothing of the allocator's must be left on it.
+// The end of a program: it joins and ends its captures, lets all work complete, frees
+// everything and empties the cache. Then the device must have every byte again, and must hold
+// nothing of the allocator's.
 
 // windDown performs the end and looks what is left. A driver that has been lost
 // takes nothing back; then only the structures must be sound.

@@ -24,10 +24,9 @@ type kind struct {
 	needs *Ability
 }
 
-// ErrSkipped says that the operation is about something that an earlier
-// operation should have made, and failed to, or that a callback has freed. In a
-// trace without expectations that can happen, and what is not there needs no
-// looking after.
+// ErrSkipped says that the operation needs something that an earlier operation failed to make,
+// or that a callback has freed. In a trace without expectations that can happen; nothing is
+// wrong then.
 var ErrSkipped = errors.New("skipped: it names something that was never made or no longer exists")
 
 // kinds has an entry for every kind.
