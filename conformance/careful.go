@@ -117,7 +117,8 @@ func (p *Program) forgotten(m *memory) bool {
 
 // forgetsCapture reports whether upstream, asked for memory for a stream that is not captured, would
 // forget the uses in a capture that is under way of memory that was freed meanwhile (deviation
-// kept/capture-forgotten-outside).
+// kept/capture-forgotten-outside), or record events of earlier uses in it, which cannot be queried
+// (captures/eager-use).
 func (p *Program) forgetsCapture(op *trace.Op) bool {
 	return p.rules.Captures == upstream.CapturesByMark && p.state(op).capture == nil &&
 		slices.ContainsFunc(p.captures, func(k *captureState) bool { return k.freed && k.device == op.Device })

@@ -179,7 +179,7 @@ func (p *Program) mayFree(op *trace.Op) bool {
 
 func (p *Program) freed(op *trace.Op, _ *perform.Result) {
 	for _, u := range p.find(op.ID).uses {
-		if k := p.streams[u.slot].capture; k != nil && u.captured {
+		if k := p.streams[u.slot].capture; k != nil { // also a use before the capture
 			k.freed = true
 		}
 	}

@@ -110,7 +110,7 @@ type captureState struct {
 	needs []int64      // memory outside of private pools that the graph touches
 	pools []*poolState // whose memory it touches
 	over  bool
-	// freed: memory that streams used in the capture was freed while it was under way
+	// freed: memory that its streams used was freed while it was under way
 	freed bool
 }
 
