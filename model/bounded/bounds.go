@@ -31,9 +31,9 @@ const maxUnits = 255
 var coreConstants = []string{
 	"MinBlock", "SmallSize", "SmallBuffer", "MinLargeAlloc", "LargeBuffer", "RoundLarge",
 	"Memory", "Limit", "Streams", "Sizes", "OwnWork",
-	"Fraction",      // of the memory, if Limit is AllowedMemory
-	"MarksCaptures", // read with private pools
-	"Addresses",     // not read: the TLA+ text needs enough of them, the model has all
+	"Fraction",                                             // of the memory, if Limit is AllowedMemory
+	"MarksCaptures", "RoutesUncaptured", "UncapturedPools", // read with private pools
+	"Addresses", // not read: the TLA+ text needs enough of them, the model has all
 }
 
 // ReadBounds reads the constants of a configuration. A constant that is not in
