@@ -17,6 +17,8 @@ func (m *Message) briefHappened() string {
 	switch m.Kind {
 	case Summary:
 		return fmt.Sprintf("A memory_summary%s: %s reserved, %s allocated, %d failed requests", on, m.Reserved(), m.Allocated, m.OOMs)
+	case Warned:
+		return fmt.Sprintf("A warning%s, and no error: the driver refused %s, with %s of %s free", on, m.Asked, m.Free, m.Capacity)
 	case AddressSpace:
 		return "Out of address space" + on
 	case Nonsense:
@@ -57,6 +59,9 @@ func (m *Message) briefCause() string {
 	case PoolAllocator:
 		return "the allocator of a MemPool returned nothing"
 	case NoCause:
+		if m.Kind == Warned {
+			return "the device was full; PyTorch then returns what it has cached, and asks again"
+		}
 		return ""
 	}
 	if m.contradicts() {

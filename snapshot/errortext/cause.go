@@ -22,7 +22,7 @@ const (
 // Cause draws the conclusions that hold for every size that is rounded to the text.
 func (m *Message) Cause() Cause {
 	switch m.Kind {
-	case Summary:
+	case Summary, Warned:
 		return NoCause
 	case Rejected, MPS:
 		return Fraction

@@ -8,7 +8,7 @@ import (
 
 // Explain is what the text says and what follows, in sentences.
 func (m *Message) Explain() string {
-	text := append([]string{m.what(), m.why()}, m.where()...)
+	text := append([]string{m.what(), m.why(), m.bytesInWarning()}, m.where()...)
 	if m.Table != nil {
 		text = append(text, "Behind it: "+m.Table.what())
 		text = append(text, m.Table.where()...)
@@ -30,6 +30,8 @@ func (m *Message) what() string {
 	switch m.Kind {
 	case Summary:
 		return fmt.Sprintf("A table of torch.cuda.memory_summary%s, with %d failed requests and %d retries: %s is reserved, %s of it allocated.", on, m.OOMs, m.Retries, m.Reserved(), m.Allocated)
+	case Warned:
+		return fmt.Sprintf("No error, but a warning%s: the driver refused %d bytes when %d of %d were free. PyTorch then returns what it has cached, and asks again; if that fails too, an error follows.", on, m.Warning.Asked, m.Warning.Free, m.Warning.Total)
 	case AddressSpace:
 		return "Out of address space" + on + ": an expandable segment could not be reserved."
 	case Nonsense:

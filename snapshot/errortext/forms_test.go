@@ -130,3 +130,52 @@ func TestSeveral(t *testing.T) {
 		t.Error(text)
 	}
 }
+
+// TestWarnings: 2.13 and later log exact bytes when the driver refuses memory. They are the sizes of
+// the error behind them, unless memory was freed in between, or it is of another device.
+func TestWarnings(t *testing.T) {
+	const prefix = "[W1129 20:55:16.658499577 CUDACachingAllocator.cpp:623] "
+	const mapping = prefix + "expandable_segments: memory mapping failed with OOM on device 0 while trying to map 20971520 bytes (free: 2084044, total: 1288490188).\n"
+	const segment = "[rank0]:[W] Warning: memory allocation failed with OOM on device 1 while trying to allocate 3221225472 bytes (free: 1073741000, total: 25383256064).\n"
+	const failed = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 32.00 MiB. GPU 0 has a total capacity of 1.20 GiB of which 1.99 MiB is free. Of the allocated memory 482.81 MiB is allocated by PyTorch, and 59.19 MiB is reserved by PyTorch but unallocated.\n"
+	for _, test := range []struct {
+		what, text string
+		free       [2]uint64
+		expandable bool
+		says, not  string
+	}{
+		{"before the error", mapping + mapping + failed, [2]uint64{2084044, 2084044}, true, "the driver refused 20971520 for pages of an expandable segment when 2084044 of 1288490188 were free. ", "export PYTORCH"},
+		{"of another device", segment + failed, [2]uint64{2081423, 2091909}, false, "export PYTORCH", "A warning before"},
+		{"memory was freed in between", strings.Replace(mapping, "2084044", "99999999", 1) + failed, [2]uint64{2081423, 2091909}, true, "99999999 of", "export PYTORCH"},
+		{"behind an error, and before none", failed + mapping, [2]uint64{2081423, 2091909}, false, "export PYTORCH", "A warning before"},
+		{"for a segment", segment + whole, [2]uint64{1073741000, 1073741000}, false, "the driver refused 3221225472 for a segment", "pages"},
+		{"alone", "epoch 3\n" + mapping, [2]uint64{2084044, 2084044}, true, "A warning on device 0, and no error: the driver refused 20.00 MiB, with 1.99 MiB of 1.20 GiB free", "Out of memory"},
+	} {
+		m := Find(test.text)
+		lines := m.Brief()
+		text := m.Explain() + " | " + lines.Happened + " | " + lines.Cause + " | " + lines.Try
+		if got := [2]uint64{m.Free.Low, m.Free.High}; got != test.free || m.Expandable != test.expandable || !strings.Contains(text, test.says) || strings.Contains(text, test.not) {
+			t.Errorf("%s: %v free, expandable %v: %s", test.what, got, m.Expandable, text)
+		}
+	}
+	if m := Find(prefix + "memory allocation failed with OOM on device 1 while trying to allocate 99999999999999999999999 bytes (free: 1, total: 2)"); m != nil {
+		t.Errorf("a number of no size: %+v", m)
+	}
+}
+
+// TestNumbers: what translations and decimal units make of sizes.
+func TestNumbers(t *testing.T) {
+	for text, want := range map[[2]string]string{
+		{"7,65", "GiB"}: "7.65 GiB", {"1,024.50", "MiB"}: "1024.50 MiB", {"1.024,50", "MiB"}: "1024.50 MiB",
+	} {
+		if got := parseSize(text[0], text[1]); got == nil || got.text != want {
+			t.Errorf("%v: %+v", text, got)
+		}
+	}
+	if s := parseSize("1,024", "MiB"); s != nil {
+		t.Errorf("a number that may be two: %+v", s)
+	}
+	if s := parseSize("2.00", "GB"); s == nil || s.Low > 2_000_000_000 || s.High < 2<<30 || s.text != "2.00 GB" {
+		t.Errorf("%+v", s)
+	}
+}

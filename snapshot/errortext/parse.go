@@ -5,6 +5,7 @@
 // A text has rounded sizes, so what is computed from it is a range: a conclusion is drawn
 // only if it holds for every size that is rounded to the text.
 //
+//	warnings.go  warnings with exact bytes
 //	squeeze.go   what logs and terminals put between the words is left out
 //	parse.go     texts to messages
 //	size.go      rounded sizes
@@ -33,6 +34,7 @@ const (
 	Nonsense     Kind = "above 1 EB"       // a size that no device has
 	Runtime      Kind = "CUDA runtime"     // a call of CUDA that is none of the allocator's
 	Summary      Kind = "memory_summary"   // no error
+	Warned       Kind = "warning"          // a refusal of the driver (2.13 and later), and no error
 )
 
 // Message is what a text says. A size that it does not have is nil.
@@ -61,6 +63,7 @@ type Message struct {
 	NoExpandable string   `json:"no_expandable,omitempty"` // why expandable_segments cannot be used, by the rest of the input
 	Windows      bool     `json:"windows"`                 // the rest of the input has paths of Windows
 	Table        *Message `json:"table,omitempty"`         // the memory_summary behind the error
+	Warning      *Warning `json:"warning,omitempty"`       // the last one before the error
 
 	hidesProcess bool // the driver does not tell what a process has, as on WSL
 }
@@ -72,7 +75,7 @@ type Process struct {
 }
 
 // Texts are matched without white space: a terminal or a log may have wrapped them anywhere.
-const size = `(\d+(?:\.\d+)?)(bytes|[KMGTPE]i?B|B)`
+const size = `(\d+(?:[.,]\d+)*)(bytes|[KMGTPE]i?B|B)`
 
 var (
 	begins  = regexp.MustCompile(`(?:([A-Z]{2,5})outofmemory\.(?:Triedtoallocate\d|Allocationwaspreemptively)|(MPS)backendoutofmemory|([A-Z]{2,5})outofmemory\.Triedtoallocatemorethan|Allocationondevice(\d+)wouldexceedallowedmemory|(CUDA|HIP)error:outofmemory|\[ExpandableSegmentVA\]Failedtoreserve)`)
@@ -128,6 +131,7 @@ func FindAll(text string) (list []*Message) {
 	found := starts(squeezed)
 	seen := map[string]*Message{}
 	var outside []*Message
+	warnings, from := findWarnings(squeezed), 0
 	for i, at := range found {
 		end := min(len(squeezed), at[0]+longest)
 		if i+1 < len(found) {
@@ -137,6 +141,8 @@ func FindAll(text string) (list []*Message) {
 		if m == nil {
 			continue
 		}
+		m.readWarnings(warnings, from, at[0])
+		from = at[0]
 		key := m.key()
 		if seen[key] != nil {
 			seen[key].Times++
@@ -151,6 +157,9 @@ func FindAll(text string) (list []*Message) {
 	}
 	table := findSummary(text)
 	list = append(list, outside...)
+	if w := warned(warnings); len(list) == 0 && w != nil {
+		list = append(list, w)
+	}
 	if len(list) == 0 && table != nil {
 		return []*Message{table}
 	}

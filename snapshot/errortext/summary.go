@@ -26,7 +26,7 @@ func findSummary(text string) *Message {
 	values := map[string]*Size{}
 	for _, r := range rows.FindAllStringSubmatch(body, -1) {
 		if values[r[1]] == nil {
-			values[r[1]] = parseSize(r[2], r[3])
+			values[r[1]] = parseSize(r[2], binaryUnit(r[3]))
 		}
 	}
 	if c := counts.FindStringSubmatch(body); c != nil {
@@ -41,4 +41,12 @@ func findSummary(text string) *Message {
 		m.CachedWhole = difference(difference(values["GPU reserved memory"], active), cut)
 	}
 	return m
+}
+
+// binaryUnit is a unit of a table: those before 2.0 call MiB MB.
+func binaryUnit(unit string) string {
+	if len(unit) == 2 {
+		return unit[:1] + "iB"
+	}
+	return unit
 }
