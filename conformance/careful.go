@@ -32,6 +32,9 @@ import (
 func (p *Program) mayUse(slot int, m *memory) bool {
 	s := &p.streams[slot]
 	k := s.capture
+	if p.asleep {
+		return false
+	}
 	if slot != m.slot && !p.mayUseElsewhere(m, use{slot, k != nil}) {
 		return false
 	}

@@ -33,6 +33,10 @@ type Contract struct {
 	// DestroysStreams: programs destroy streams while the allocator keeps memory that was
 	// used on them, and new streams have the handles of old ones.
 	DestroysStreams bool
+
+	// Aligned: requests name an alignment. Resizes: allocations grow and shrink where they are.
+	// Sleeps: all memory is given up for a while; SleepsIdle: the host waits for all work before.
+	Aligned, Resizes, Sleeps, SleepsIdle bool
 }
 
 // Gone is the panic of an allocator whose process has ended during a call.

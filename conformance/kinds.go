@@ -73,7 +73,7 @@ type misuse struct {
 var kinds = func() map[trace.OpKind]*kind {
 	all := map[trace.OpKind]*kind{}
 	for _, group := range []map[trace.OpKind]kind{
-		memoryKinds, poolKinds, sharingKinds, streamKinds, hostKinds, captureKinds, deviceKinds, contractKinds,
+		memoryKinds, poolKinds, sharingKinds, streamKinds, hostKinds, captureKinds, deviceKinds, contractKinds, inPlaceKinds,
 	} {
 		for name, k := range group {
 			all[name] = &k

@@ -41,6 +41,7 @@ type Program struct {
 	// begun while no requests are routed to a pool: the next operation must route its
 	unrouted *captureState
 	enabled  bool
+	asleep   bool        // nothing touches memory: kinds_in_place.go
 	exposes  bool        // forgotten uses: see ExposeForgottenUses
 	config   spec.Config // in force
 	rules    upstream.Rules

@@ -22,6 +22,9 @@ type streamState struct {
 	busy  *happensbefore.Lane // what keeps it busy: waits for streams and for events
 	work  *happensbefore.Lane // uses of memory (careful.go): waits for streams, and the host's
 	nodes *happensbefore.Lane // the same in a capture: waits for streams
+
+	worked bool                // it has had work; looked at where memory sleeps
+	latest happensbefore.Epoch // the latest of it
 }
 
 // held is the set of streams (a bit for each slot) that keep a stream's next work from
