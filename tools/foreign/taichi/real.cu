@@ -8,6 +8,10 @@
 #include <vector>
 using namespace taichi::lang;
 
+__global__ void fill(char *at, size_t bytes) {
+	for (size_t i = threadIdx.x; i < bytes; i += blockDim.x) at[i] = 2;
+}
+
 int main() {
 	const size_t chunk = 4 << 20;
 	HostMemoryPoolTestHelper::set(chunk);
@@ -22,7 +26,8 @@ int main() {
 	printf("the third request ends %zd bytes behind the chunk; the neighbour begins %zd behind it\n",
 		third + 2097150 - (first + chunk), neighbour - (first + chunk));
 	printf("fill: %s\n", cudaGetErrorName(cudaMemset(third, 2, 2097150)));
-	printf("wait: %s\n", cudaGetErrorName(cudaDeviceSynchronize()));
+	fill<<<1, 256>>>(third, 2097150);
+	printf("wait for a kernel that fills it: %s\n", cudaGetErrorName(cudaDeviceSynchronize()));
 	std::vector<char> bytes(chunk);
 	printf("copy: %s\n", cudaGetErrorName(cudaMemcpy(bytes.data(), neighbour, chunk, cudaMemcpyDeviceToHost)));
 	size_t overwritten = 0;
