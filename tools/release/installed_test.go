@@ -86,12 +86,14 @@ func TestWheelWithTorch(t *testing.T) {
 		t.Fatal(err)
 	}
 	run := []string{"run", "--gpu", "4090"}
-	with := func(flags ...string) []string { return append(append(run[:len(run):len(run)], flags...), "--", "python", "train.py") }
+	with := func(flags ...string) []string {
+		return append(append(run[:len(run):len(run)], flags...), "--", "python", "train.py")
+	}
 	v.says(t, 0, "gaugeblock: it did not run out of memory", "gaugeblock", with("--json", "memory.json", "--sites", "--report", "page.html", "--snapshot", "s.pickle")...)
 	v.says(t, 0, "Exact: the whole record is reproduced", "gaugeblock", "whatif", "s.pickle")
 	v.says(t, 0, "again.html", "gaugeblock", "report", "s.pickle", "-o", "again.html")
-	v.says(t, 0, "(0.0 %)", "gaugeblock", with("--compare", "memory.json", "--max-growth", "5")...)
-	v.says(t, 0, "largest BATCH that fits: 3", "gaugeblock", "fit", "--var", "BATCH=1..4", "--memory", "840MiB", "--", "python", "train.py")
+	v.says(t, 0, "(+0.0 %)", "gaugeblock", with("--compare", "memory.json", "--max-growth", "5")...)
+	v.says(t, 0, "largest BATCH that fits: 6", "gaugeblock", "fit", "--var", "BATCH=5..8", "--memory", "1GiB", "--", "python", "train.py")
 	v.says(t, 0, "all checked", "python", "uses.py")
 	t.Setenv("BATCH", "16")
 	v.says(t, 1, "train.py:11 holds", "gaugeblock", with("--compare", "memory.json", "--max-growth", "5")...)
