@@ -98,8 +98,9 @@ func (c *fitCommand) Run(env *environment) error {
 		o.Run.Output = unquoted(env.stderr)
 	}
 	answers, failed := fit.Fit(o)
-	c.tell(env, answers)
-	return errors.Join(failed, writeForPrograms(out, answers))
+	to := &checkedWriter{to: env.stdout}
+	c.tell(env, to, answers)
+	return errors.Join(failed, writeForPrograms(out, answers), to.err)
 }
 
 // kinds are the GPUs that are asked for.
@@ -117,7 +118,7 @@ func (c *fitCommand) kinds() (kinds []gpus.GPU) {
 	return kinds
 }
 
-func (c *fitCommand) tell(env *environment, answers []fit.Answer) {
+func (c *fitCommand) tell(env *environment, to io.Writer, answers []fit.Answer) {
 	for _, a := range answers {
 		switch {
 		case a.Interrupted:
@@ -127,8 +128,8 @@ func (c *fitCommand) tell(env *environment, answers []fit.Answer) {
 		}
 	}
 	if len(answers) == 1 {
-		answers[0].Tell(env.stdout)
+		answers[0].Tell(to)
 	} else if len(answers) > 1 {
-		fit.TellAll(env.stdout, answers)
+		fit.TellAll(to, answers)
 	}
 }

@@ -101,7 +101,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	case args[0] == "help": // of a command, or of all
 		args = append(args[1:len(args):len(args)], "--help")
 	}
-	parsed, err := env.parser.Parse(args)
+	parsed, err := env.parser.Parse(joinNegatives(args))
 	if helped {
 		return statusExact
 	}
@@ -121,6 +121,26 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		return statusBadInput
 	}
 	return env.status
+}
+
+// joinNegatives joins a flag and a negative number behind it, so that the number is not taken for
+// a flag of its own: what it means is for the flag to say.
+func joinNegatives(args []string) (joined []string) {
+	for i, arg := range args {
+		if arg == "--" {
+			return append(joined, args[i:]...)
+		}
+		if last := len(joined) - 1; last >= 0 && isNegative(arg) && strings.HasPrefix(joined[last], "--") && !strings.Contains(joined[last], "=") {
+			joined[last] += "=" + arg
+			continue
+		}
+		joined = append(joined, arg)
+	}
+	return joined
+}
+
+func isNegative(arg string) bool {
+	return len(arg) > 1 && arg[0] == '-' && (arg[1] == '.' || arg[1] >= '0' && arg[1] <= '9')
 }
 
 // flush writes lines that have no end.

@@ -114,6 +114,9 @@ var tracedKinds = map[trace.OpKind]tracedKind{
 	trace.OpResetAccumulated:   {ignored: "statistics are counted anew"},
 	trace.OpEnable:             {refused: true},
 	trace.OpNeedMemoryCallback: {refused: true},
+	trace.OpResize:             {refused: true},
+	trace.OpSleep:              {refused: true},
+	trace.OpWake:               {refused: true},
 
 	trace.OpPoolCreate:  {again: true},
 	trace.OpPoolBegin:   {ask: (*traceRebuilder).beginPool, again: true},

@@ -97,6 +97,9 @@ func (o *Options) history() string {
 	if o.Snapshot || o.Report || o.Sites {
 		return "stacks"
 	}
+	if o.Decide {
+		return "plain"
+	}
 	return "none"
 }
 

@@ -643,10 +643,14 @@ static int of_device(const void *ptr, uint64_t *device) {
 }
 
 GAUGEBLOCK_API Error cudaMemcpyAsync(void *dst, const void *src, size_t bytes, int kind, void *stream) {
+	enum { INVALID_DIRECTION = 21, BY_ADDRESS = 4 };
+	if (kind < 0 || kind > BY_ADDRESS) {
+		return ended(INVALID_DIRECTION);
+	}
 	ON(stream, number, device)
 	uint64_t to = device, from = device;
 	int on_device = of_device(dst, &to), from_device = of_device(src, &from);
-	if (kind < 4) {
+	if (kind != BY_ADDRESS) {
 		int to_host = on_device && (kind == 0 || kind == 2), from_host = from_device && (kind == 0 || kind == 1);
 		if ((to_host || from_host) && !gaugeblock_bytes_in_host()) {
 			return ended(INVALID_VALUE);
