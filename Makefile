@@ -166,9 +166,13 @@ pluggable:
 	$(CXX) -O2 -Wall -Wextra -o $(BUILD)/entrybench tests/gpu/entrybench/entrybench.cc -ldl
 
 # The fake GPU as CUDA's libraries, in BUILD/fake-cuda: fakegpu/cuda/README.md.
-.PHONY: fake-cuda
+.PHONY: fake-cuda command
 fake-cuda:
 	$(GO) run ./fakegpu/cuda/build $(BUILD)/fake-cuda
+
+# The command, in BUILD, beside these libraries: it can then be called in any folder.
+command: fake-cuda
+	CGO_ENABLED=1 $(GO) build -trimpath -o $(BUILD)/ ./cmd/gaugeblock
 
 # Python wheels in BUILD/wheels, and binaries with checksums in BUILD/release: tools/release.
 VERSION ?= 0.1.0

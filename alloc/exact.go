@@ -9,7 +9,8 @@ import (
 
 // Memory at a given address (upstream: allocateWithAddress, pytorch/pytorch#178215). It comes out
 // of a free block: the part before the address is allocated first, then the request, then that first
-// part is freed, each as by a malloc and a free of its own, with trace entries and counts.
+// part is freed, each as by a malloc and a free of its own, with trace entries and counts. The first
+// part is cut off in pools whose blocks are not split, too.
 
 // mallocWithAddress is what the trace entries of the three steps have as their metadata.
 const mallocWithAddress = "mallocWithAddress"

@@ -7,13 +7,13 @@ import (
 	"gaugeblock/spec/trace"
 )
 
-// Work across devices. Of what orders streams in a careful program, waits between streams
-// are of one device. So where there are several devices, events count as well: a stream of
-// another device touches memory after RecordStream, and after an event that was recorded in
-// the memory's own stream since it was allocated.
+// Work across devices. In a careful program only waits between streams put work in order, and
+// these are between streams of one device. So with several devices events count as well: a
+// stream of another device touches memory after RecordStream, and after it has waited for an
+// event that was recorded in the memory's own stream since the allocation.
 
-// across is a use of memory by a stream of another device that does not come behind the
-// memory's allocation yet; found is false if there is none.
+// across is a use of memory by a stream of another device that is not yet ordered after the
+// memory's allocation; found is false if there is none.
 func (g *Generator) across() (m *memory, slot int, found bool) {
 	if g.program.header.Devices == 1 || chance(g, 3) {
 		return nil, 0, false
@@ -30,7 +30,7 @@ func (g *Generator) across() (m *memory, slot int, found bool) {
 	return nil, 0, false
 }
 
-// recordEvent records an event, of several devices mostly where another device has to wait.
+// recordEvent records an event; with several devices mostly where another device has to wait.
 func (g *Generator) recordEvent() trace.Op {
 	op := g.onEvent()
 	if m, _, found := g.across(); found {
@@ -39,7 +39,7 @@ func (g *Generator) recordEvent() trace.Op {
 	return op
 }
 
-// waitEvent waits for one, of several devices mostly where that orders what has to be.
+// waitEvent waits for an event; with several devices mostly where that gives a missing order.
 func (g *Generator) waitEvent() trace.Op {
 	op := g.onEvent()
 	m, slot, found := g.across()

@@ -8,9 +8,9 @@ import (
 	"gaugeblock/spec/trace"
 )
 
-// checkAnswer holds what came of an operation against what must: what a program may
-// do succeeds, what it may not is refused, by an error of the type that the
-// contract says. Running out of memory must be true.
+// checkAnswer compares the answer to an operation with the contract: what a program may do
+// succeeds, and what it may not do is refused with an error of the type that the contract
+// names. An out-of-memory error must be true.
 func (t *Trial) checkAnswer(op *trace.Op, out *perform.Result) *Failure {
 	got := trace.ErrorName(out.Err)
 	want := op.Expect.Error
@@ -40,11 +40,10 @@ func (t *Trial) alignment() uint64 {
 	return t.header.Geometry.MinBlock
 }
 
-// checkOutOfMemory looks whether a request had to fail: the limit or the device
-// does not leave room for the segment. Pages of an expandable segment are larger
-// than what is missing, so there it cannot be seen from the statistics. And while
-// requests are routed to pools, oversize blocks that were released and did not suffice
-// are not made use of.
+// checkOutOfMemory looks whether a request had to fail: the limit or the device has no room for
+// the segment. Under expandable segments the statistics do not show that, since pages are
+// larger than what is missing. And while requests are routed to pools, the allocator does not
+// use released oversize blocks that were too small together.
 func (t *Trial) checkOutOfMemory(op *trace.Op, err error) *Failure {
 	var oom *spec.OutOfMemoryError
 	if !errors.As(err, &oom) {
@@ -79,9 +78,9 @@ func (t *Trial) checkOutOfMemory(op *trace.Op, err error) *Failure {
 	return nil
 }
 
-// checkUnexplained looks at a request that failed for lack of memory when the error does not
-// say what could not be obtained. It is explained if the driver has refused a call for
-// memory meanwhile, or has less than was requested, or if a limit is set.
+// checkUnexplained looks at a request that failed for lack of memory with an error that does
+// not say what could not be obtained. The failure is explained if the driver refused a call for
+// memory during the request, or has less free than was requested, or if a limit is set.
 func (t *Trial) checkUnexplained(op *trace.Op, err error) *Failure {
 	if t.faulted || t.limited(op.Device) {
 		return nil
@@ -97,8 +96,8 @@ func (t *Trial) checkUnexplained(op *trace.Op, err error) *Failure {
 		op.Size, free, err)
 }
 
-// The classes of requests that fail for lack of memory although there is some. What fails follows
-// the first, so that different faults are different classes.
+// Classes of requests that fail although there is memory. whatFails adds the reason, so that
+// different faults are different classes.
 const (
 	classWithMemoryLeft   = "out of memory with memory left "
 	classWithMemoryCached = "out of memory with memory cached"

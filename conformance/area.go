@@ -8,8 +8,8 @@ import (
 	"gaugeblock/upstream"
 )
 
-// An Area is a kind of program: the operations it is made of, in which proportions,
-// with which settings, on which devices; and what it must lead an allocator to do.
+// An Area is a kind of program: its operations and their proportions, its settings and devices,
+// and what it must make an allocator do.
 type Area struct {
 	Name string
 	What string // for people
@@ -64,9 +64,9 @@ func (a *Area) has(kind trace.OpKind) bool {
 	return slices.ContainsFunc(a.Kinds, func(s Share) bool { return s.Kind == kind })
 }
 
-// draw makes up where a program runs: half of them on a device that waits as
-// hardware does, half on one whose streams only the program drains, so that they are
-// held up for longer.
+// draw chooses where a program runs. Half of the programs run on a device that waits as
+// hardware does; the other half on a device whose streams only the program drains, so that they
+// are held up for longer.
 func (a *Area) draw(c Choices, seed uint64) trace.Header {
 	h := a.header(seed, "")
 	h.Settings = pick(c, readable(a.Settings, h))

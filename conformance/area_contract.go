@@ -39,6 +39,18 @@ var contractAreas = []Area{
 		Settings: []string{""}, Few: []uint64{4096, 40_000, 2 * spec.MiB},
 		Kinds: lateShares(Share{trace.OpEndThread, 6}),
 	},
+	{
+		Name: "resize", What: "allocations that grow and shrink where they are",
+		Devices: 1, Streams: 3, Memory: 256 * spec.MiB, Live: 8,
+		Settings: []string{""}, Few: []uint64{512, 4096, 40_000, 600_000, 2 * spec.MiB, 3 * spec.MiB, 5 * spec.MiB},
+		Kinds: lateShares(Share{trace.OpResize, 25}),
+	},
+	{
+		Name: "sleep", What: "memory that is given up for a while",
+		Devices: 1, Streams: 3, Memory: 256 * spec.MiB, Live: 8,
+		Settings: []string{""}, Few: []uint64{4096, 40_000, 2 * spec.MiB, 5 * spec.MiB},
+		Kinds: lateShares(Share{trace.OpSleep, 6}, Share{trace.OpWake, 25}),
+	},
 }
 
 // lateShares are those of programs of which about half the streams are held up.
@@ -53,7 +65,8 @@ func lateShares(more ...Share) []Share {
 func (c Contract) areas() (list []*Area) {
 	for i := range contractAreas {
 		a := &contractAreas[i]
-		if a.has(trace.OpDestroyStream) && !c.DestroysStreams || a.has(trace.OpEndThread) && !c.Threads {
+		if a.has(trace.OpDestroyStream) && !c.DestroysStreams || a.has(trace.OpEndThread) && !c.Threads ||
+			a.has(trace.OpResize) && !c.Resizes || a.has(trace.OpSleep) && !c.Sleeps {
 			continue
 		}
 		list = append(list, a)

@@ -7,10 +7,9 @@ import (
 	"gaugeblock/upstream"
 )
 
-// A careful program. The device finds hazards (fakegpu.Hazard): work on memory that
-// somebody else's work may still be using. That proves something about an allocator
-// only if the program keeps its side of the bargain, as one does that is written for
-// PyTorch:
+// A careful program. The device finds hazards (fakegpu.Hazard): work on memory that other work
+// may still be using. A hazard proves a fault of the allocator only if the program keeps the
+// rules that a program written for PyTorch keeps:
 //
 //	another stream's memory    a stream touches it after RecordStream, and when its
 //	                           work comes behind the moment at which it was allocated
@@ -24,15 +23,18 @@ import (
 //	giving up such a pool      everything in it is over by then, or will be before
 //	                           what its streams are given later
 //
-// All of these orders are the program's: waits between streams, and the host's for a
-// stream. They are kept in the lanes streamState.work and streamState.nodes. A wait for
-// an event would order as much, but is not counted: programs rely on less than they may.
-// Only across devices it is (across.go).
+// The program makes all of these orders: by waits between streams, and by waits of the host for
+// a stream. They are kept in the lanes streamState.work and streamState.nodes. A wait for an
+// event would give the same order, but does not count, except across devices (across.go):
+// programs here rely on less than they may.
 
 // mayUse reports whether work that is given to a stream now may touch the memory.
 func (p *Program) mayUse(slot int, m *memory) bool {
 	s := &p.streams[slot]
 	k := s.capture
+	if p.asleep {
+		return false
+	}
 	if slot != m.slot && !p.mayUseElsewhere(m, use{slot, k != nil}) {
 		return false
 	}
@@ -54,16 +56,16 @@ func (p *Program) mayTouchPool(slot int, q *poolState) bool {
 // private reports whether the memory is of a pool that graphs use.
 func (m *memory) private() bool { return m.pool != nil && m.pool.graphs }
 
-// touched: work outside of captures, or a graph, uses memory of the pool. What comes
-// next has to come behind it.
+// touched: work outside of captures, or a graph, uses memory of the pool. The next use of the
+// pool must be ordered after it.
 func (p *Program) touched(q *poolState, slot int) {
 	if q.graphs {
 		q.latest = p.order.Submit(p.streams[slot].work).Epoch
 	}
 }
 
-// unordered is a stream that does not come behind what was done in a pool, and one
-// that does; found is false if all do.
+// unordered finds two streams: one that is not ordered after the uses of a pool, and one that
+// is; found is false if all are.
 func (p *Program) unordered(q *poolState) (slot, on int, found bool) {
 	if !q.graphs {
 		return 0, 0, false
@@ -94,18 +96,19 @@ func (q *poolState) serve(captured bool) {
 	q.others = q.others || !captured
 }
 
-// forgotten reports whether upstream would forget streams that use the memory if it
-// were freed now. Both times it takes them for streams that use it in a graph, whose
-// order makes up for an event:
+// forgotten reports whether upstream would forget streams that use the memory, if the memory
+// were freed now. In two cases upstream takes these uses for uses in a graph, which need no
+// event because the graph has an order of its own:
 //
-//   - They were recorded, outside of any capture, while requests were routed to a pool, and
+//   - The streams were recorded outside of any capture while requests were routed to a pool, and
 //     the memory is freed while requests still are.
-//   - They were recorded before a capture that they now are a part of, and
+//   - The streams were recorded before a capture that they are part of now, and
 //     graph_capture_record_stream_reuse is on.
 //
-// The reference does the same (deviations kept/use-not-captured and kept/use-joins-capture). This,
-// and forgetsCapture, is all that programs keep away from though they would have the right to do it;
-// tests/earlyreuse shows that the device notices (TestForgottenUses and the next).
+// The reference does the same (deviations kept/use-not-captured and kept/use-joins-capture).
+// Programs avoid these two cases and forgetsCapture, and nothing else that they may do.
+// tests/earlyreuse shows that the device notices them (TestForgottenUses and the test after
+// it).
 func (p *Program) forgotten(m *memory) bool {
 	if m.routed && p.routed(m.device) {
 		return true
@@ -117,7 +120,8 @@ func (p *Program) forgotten(m *memory) bool {
 
 // forgetsCapture reports whether upstream, asked for memory for a stream that is not captured, would
 // forget the uses in a capture that is under way of memory that was freed meanwhile (deviation
-// kept/capture-forgotten-outside).
+// kept/capture-forgotten-outside), or record events of earlier uses in it, which cannot be queried
+// (captures/eager-use).
 func (p *Program) forgetsCapture(op *trace.Op) bool {
 	return p.rules.Captures == upstream.CapturesByMark && p.state(op).capture == nil &&
 		slices.ContainsFunc(p.captures, func(k *captureState) bool { return k.freed && k.device == op.Device })

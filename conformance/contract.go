@@ -6,8 +6,8 @@ import (
 	"gaugeblock/spec/happensbefore"
 )
 
-// Uses says what a program does with the uses of memory by other streams than that which
-// the memory was allocated for, before it frees the memory.
+// Uses says what a program does, before it frees memory, about uses by streams other than the
+// one that the memory was allocated for.
 type Uses int
 
 const (
@@ -33,9 +33,13 @@ type Contract struct {
 	// DestroysStreams: programs destroy streams while the allocator keeps memory that was
 	// used on them, and new streams have the handles of old ones.
 	DestroysStreams bool
+
+	// Aligned: requests name an alignment. Resizes: allocations grow and shrink where they are.
+	// Sleeps: all memory is given up for a while; SleepsIdle: the host waits for all work before.
+	Aligned, Resizes, Sleeps, SleepsIdle bool
 }
 
-// Gone is what an allocator panics with whose process has ended in the middle of a call.
+// Gone is the panic of an allocator whose process has ended during a call.
 type Gone struct {
 	Hangs  bool   // it had to be ended, for it did not come back
 	Reason string // how the process ended, and what it wrote last
@@ -43,8 +47,8 @@ type Gone struct {
 
 func (g *Gone) Error() string { return g.Reason }
 
-// A Complainer is an allocator that knows of its latest call what no answer tells: that it has left
-// something in the calling thread behind.
+// A Complainer is an allocator that can tell of its latest call what no answer shows: that the
+// call has left something in the calling thread.
 type Complainer interface {
 	// Complaint is what the latest call has left, and words for it; ComplaintNone without any.
 	Complaint() (Complaint, string)
@@ -93,7 +97,7 @@ type touch struct {
 	epoch happensbefore.Epoch
 }
 
-// touches adds to the uses of memory one that a stream is given now.
+// touches adds a use of memory by a stream, for work that the stream is given now.
 func (p *Program) touches(m *memory, slot int) {
 	lane := p.streams[slot].work
 	m.touched = slices.DeleteFunc(m.touched, func(t touch) bool { return p.order.Before(t.epoch, lane) })

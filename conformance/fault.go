@@ -8,14 +8,14 @@ import (
 	"gaugeblock/spec/trace"
 )
 
-// Faults: a program is run once as it is, and then again and again, each time with
-// one of the driver calls failing that were made in it, for each reason that such a
-// call can have. Whatever fails, the operation has happened or has not, structures
-// and statistics are sound, and at the end the device has everything again.
+// Faults: a program is run once without failures. Then it is run again for each driver call
+// that it made, and for each reason for which that call can fail, with this one failure. After
+// a failure the operation has happened or has not, structures and statistics are sound, and at
+// the end the device has everything again.
 
-// sticky is the failure after which every call fails: earlier work has crashed.
-// Traces have no word for it, since nothing can be learnt from what follows; the
-// structures have to be sound even so.
+// sticky is the failure after which every call fails, because earlier work has crashed. Traces
+// have no word for it, since nothing can be learnt from what follows. The structures have to be
+// sound all the same.
 const sticky = "launch_failure"
 
 // faultKinds are the words that traces have for failures, and the failures.
@@ -29,9 +29,9 @@ var faultKinds = []struct {
 	{sticky, fakegpu.LaunchFailure},
 }
 
-// programsCalls are made by programs, not by allocators (spec.Executor); in their
-// place the program would fail, not the allocator. CaptureStatus is asked by the
-// filter of a pool (spec.ForCapture), which has no way to return an error.
+// programsCalls are made by programs, not by allocators (spec.Executor): if one fails, the
+// program fails and not the allocator. CaptureStatus is called by the filter of a pool
+// (spec.ForCapture), which cannot return an error.
 var programsCalls = []string{
 	"CaptureStatus",
 	"CreateStream", "DestroyStream", "Launch", "Fill", "Copy", "ReadBack", "WaitEvent",

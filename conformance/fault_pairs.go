@@ -9,9 +9,9 @@ import (
 )
 
 // RunFaultPairs makes up a program of length operations, and runs it with two failures, at most
-// most times, spread evenly over all that are possible. The second failure is of another call that
-// the operation makes in which the first one happens: mostly that is before the first, since few
-// operations go on after a failure. Then the first happens in a later operation, or not at all.
+// most times, spread evenly over all pairs that are possible. Both failures are of calls that
+// one operation makes. The second is mostly of an earlier call than the first, since few
+// operations go on after a failure; the first then happens in a later operation, or not at all.
 //
 // Left out are the pairs after which a page is neither mapped nor released: for a while it counts
 // in no statistic (alloc.TestSeveralDriverCallsFail); and MemInfo, which programs call as well.

@@ -22,8 +22,7 @@ type Generator struct {
 	planned func() trace.Op
 }
 
-// misuseShare: one operation in misuseShare is wrong on purpose, where the area has any
-// that can be.
+// misuseShare: in an area with misuse, one operation in misuseShare is wrong on purpose.
 const misuseShare = 40
 
 func newGenerator(c Choices, p *Program, area *Area) *Generator {
@@ -35,7 +34,7 @@ func newGenerator(c Choices, p *Program, area *Area) *Generator {
 	return g
 }
 
-// Next is the next operation. It is prepared.
+// Next is the next operation, prepared.
 func (g *Generator) Next() trace.Op {
 	g.make(&g.next)
 	return g.next
@@ -54,8 +53,8 @@ func (g *Generator) make(op *trace.Op) {
 	*op = g.fallback()
 }
 
-// fallback is what a program can do whatever has happened. The requests of a capture
-// that was begun have to be routed to a pool first.
+// fallback is an operation that is always possible. If a capture was just begun, its requests
+// have to be routed to a pool first.
 func (g *Generator) fallback() trace.Op {
 	op := trace.Op{Kind: trace.OpResetPeak}
 	if k := g.program.unrouted; k != nil {

@@ -24,11 +24,11 @@ type kind struct {
 	did func(p *Program, op *trace.Op, out *perform.Result)
 	// failed does so for one that failed though it was legal; nil: it changed nothing.
 	failed func(p *Program, op *trace.Op, out *perform.Result)
-	// failsForGood: one that failed is not tried again at the program's end.
+	// failsForGood: an operation that failed is not tried again at the program's end.
 	failsForGood bool
 	// misuse is how the operation can be wrong; nil: in no way that a trace can have.
 	misuse *misuse
-	// atEnd puts away what there is at the program's end for having performed it.
+	// atEnd puts away, at the program's end, what the operation has made.
 	atEnd ending
 
 	// What a trial does with it beside what it does with all. Any of these may be nil.
@@ -51,15 +51,15 @@ type kind struct {
 	checksAll bool
 	// history changes the outcome that the history gets.
 	history func(t *Trial, out *invariant.Outcome)
-	// callsDriver: the program performs it by a call of the driver that allocators make as
-	// well, so that a fault can meet the program instead of the allocator.
+	// callsDriver: the program performs it by a driver call that allocators make as well, so
+	// that a fault can hit the program instead of the allocator.
 	callsDriver bool
 }
 
-// misuse is what a program does that has lost count of its things. It must be refused,
-// with an error of the right type, and nothing may change: neither a statistic nor the
-// segments. An operation on memory that is not allocated is none of these, since a trace
-// cannot name such memory; it is tried at the side (probe.go).
+// misuse is what a program does that has lost track of its objects. It must be refused with an
+// error of the right type, and must change nothing: no statistic, no segment. Operations on
+// memory that is not allocated are not here, since a trace cannot name such memory; probe.go
+// tries them beside the program.
 type misuse struct {
 	// propose makes up one that may be wrong now.
 	propose func(g *Generator) trace.Op
@@ -73,7 +73,7 @@ type misuse struct {
 var kinds = func() map[trace.OpKind]*kind {
 	all := map[trace.OpKind]*kind{}
 	for _, group := range []map[trace.OpKind]kind{
-		memoryKinds, poolKinds, sharingKinds, streamKinds, hostKinds, captureKinds, deviceKinds, contractKinds,
+		memoryKinds, poolKinds, sharingKinds, streamKinds, hostKinds, captureKinds, deviceKinds, contractKinds, inPlaceKinds,
 	} {
 		for name, k := range group {
 			all[name] = &k

@@ -58,9 +58,9 @@ func (g *Generator) captureBegin() trace.Op {
 	return op
 }
 
-// mayBeginCapture: requests have to be routed to a pool before, or in the very next
-// operation. While one capture is under way another can begin if both are relaxed:
-// otherwise neither could be made a graph that can be launched.
+// mayBeginCapture: requests have to be routed to a pool before, or by the very next operation.
+// While one capture is under way another can begin only if both are relaxed: otherwise neither
+// would become a graph that can be launched.
 func (p *Program) mayBeginCapture(op *trace.Op) bool {
 	alone := len(p.captures) == 0
 	both := len(p.captures) == 1 && !p.strict(nil) && op.Mode == spec.CaptureRelaxed

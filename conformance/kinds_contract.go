@@ -6,10 +6,10 @@ import (
 	"gaugeblock/spec/trace"
 )
 
-// What programs do in other contracts than PyTorch's (contract.go): a stream uses memory of
-// another one without telling the allocator, and waits are what makes the free legal. Waits
-// between streams are made only where a use or a free needs one, and the host waits hardly
-// ever: each wait puts much in order that an allocator would have to put in order itself.
+// Programs for other contracts than PyTorch's (contract.go): a stream uses memory of another
+// one without telling the allocator, and waits make the free legal. Streams wait for each other
+// only where a use or a free needs it, and the host waits hardly ever, since each wait gives an
+// order that the allocator would otherwise have to give itself.
 
 var contractKinds = map[trace.OpKind]kind{
 	trace.OpDestroyStream: {
@@ -178,8 +178,8 @@ func (p *Program) mayFreeOn(op *trace.Op) bool {
 	return !found
 }
 
-// mayDestroyStream: no allocation is the stream's, or has a use by it that later work could
-// not be made to wait for.
+// mayDestroyStream: no allocation belongs to the stream, and none has a use by it that later
+// work could not be made to wait for.
 func (p *Program) mayDestroyStream(op *trace.Op) bool {
 	slot := p.slot(op.Device, op.Stream)
 	return p.area.contract.DestroysStreams && op.Stream != 0 && p.state(op).capture == nil &&

@@ -36,9 +36,9 @@ var deviceKinds = map[trace.OpKind]kind{
 	},
 }
 
-// mayHold: a stream that waits for another one, or is busy, is not made busy on top of
-// that. What was given to it before could come to its end all the same, which an
-// invariant.History cannot tell from what was given later.
+// mayHold: a stream that waits for another one, or is busy, is not made busy as well. Its
+// earlier work could still complete, and an invariant.History could not tell that work from the
+// later work.
 func (p *Program) mayHold(op *trace.Op) bool {
 	return p.state(op).capture == nil && p.held(p.slot(op.Device, op.Stream)) == 0
 }
@@ -65,8 +65,8 @@ func (p *Program) mayDrain(op *trace.Op) bool {
 	return p.area.late || p.behind(p.slot(op.Device, op.Stream)) == 0
 }
 
-// setFree foresees what device_free does: from then on the device gives what it has
-// given and so much more.
+// setFree foresees what device_free does: from then on the device can give its argument in
+// bytes, beside what it has given.
 func (t *Trial) setFree(op *trace.Op) {
 	free, total, err := t.player.GPU().MemInfo(op.Device)
 	if err != nil { // a fault that was meant for the allocator; it happens once

@@ -81,8 +81,8 @@ var memoryKinds = map[trace.OpKind]kind{
 	},
 }
 
-// fraction is a memory fraction. Every fourth allows a whole number of large pages but for half a
-// byte, so that how the limit is rounded decides about a page.
+// fraction is a memory fraction. One in four allows a whole number of large pages less half a
+// byte, so that the rounding of the limit decides about a page.
 func (g *Generator) fraction() float64 {
 	if total := g.program.header.TotalMemory; chance(g, 4) {
 		const page = 2 * spec.MiB
@@ -103,12 +103,15 @@ func (g *Generator) malloc() trace.Op {
 		op.Size = spec.EiB
 	default:
 		op.Size = g.size()
+		if g.area.contract.Aligned && chance(g, 2) {
+			op.Align = pick(g, []uint64{16, 256, 512, 4096, 64 * spec.KiB, spec.MiB})
+		}
 	}
 	return op
 }
 
 func (p *Program) mayMalloc(op *trace.Op) bool {
-	return p.mayCall(uint64(op.Thread), p.slot(op.Device, op.Stream)) && p.find(op.ID) == nil && !slices.Contains(p.opened, op.ID) &&
+	return !p.asleep && p.mayCall(uint64(op.Thread), p.slot(op.Device, op.Stream)) && p.find(op.ID) == nil && !slices.Contains(p.opened, op.ID) &&
 		p.poolFor(op).serves(p.state(op).capture != nil) && (p.exposes || !p.forgetsCapture(op))
 }
 
@@ -153,7 +156,10 @@ func (t *Trial) checkPointer(op *trace.Op, out *perform.Result) *Failure {
 			return f
 		}
 	}
-	if uint64(out.Ptr)%t.alignment() != 0 && t.program.enabled {
+	switch {
+	case op.Align > 0 && uint64(out.Ptr)%op.Align != 0:
+		return t.fail("alignment by request", "a request of %d bytes, aligned to %d, was given %v", op.Size, op.Align, out.Ptr)
+	case op.Align == 0 && uint64(out.Ptr)%t.alignment() != 0 && t.program.enabled:
 		return t.fail("alignment", "a request of %d bytes was given %v", op.Size, out.Ptr)
 	}
 	return nil
@@ -179,7 +185,7 @@ func (p *Program) mayFree(op *trace.Op) bool {
 
 func (p *Program) freed(op *trace.Op, _ *perform.Result) {
 	for _, u := range p.find(op.ID).uses {
-		if k := p.streams[u.slot].capture; k != nil && u.captured {
+		if k := p.streams[u.slot].capture; k != nil { // also a use before the capture
 			k.freed = true
 		}
 	}
@@ -211,7 +217,7 @@ func (g *Generator) recordStream() trace.Op {
 
 func (p *Program) mayRecordStream(op *trace.Op) bool {
 	m, slot := p.find(op.ID), p.slot(op.Device, op.Stream)
-	if m == nil {
+	if m == nil || p.asleep {
 		return false
 	}
 	if slot == m.slot {
@@ -245,7 +251,7 @@ func (g *Generator) emptyCache() trace.Op {
 }
 
 func (p *Program) mayEmptyCache(op *trace.Op) bool {
-	return op.Pool.IsDefault() || !p.anyRouted()
+	return !p.asleep && (op.Pool.IsDefault() || !p.anyRouted())
 }
 
 func (p *Program) maySetMemoryFraction(op *trace.Op) bool {

@@ -114,8 +114,8 @@ func (g *Generator) poolCreate() trace.Op {
 	return op
 }
 
-// mayCreatePool: the number of a pool that was given up is not used again, since
-// nobody outside knows when the allocator has forgotten it.
+// mayCreatePool: the number of a pool that was given up is not used again, since from outside
+// it cannot be known when the allocator has forgotten the pool.
 func (p *Program) mayCreatePool(op *trace.Op) bool {
 	q := p.pool(op.Device, op.Pool)
 	return !op.Pool.IsDefault() && (q == nil || q.useCount > 0)
@@ -134,8 +134,8 @@ func (p *Program) created(op *trace.Op) *poolState {
 	return q
 }
 
-// releaseNext ends and releases what pools there are. Streams that a pool of graphs was
-// used on are waited for before.
+// releaseNext ends and releases the next pool. The host first waits for the streams that used a
+// pool of graphs.
 func (p *Program) releaseNext() (op trace.Op, more bool) {
 	for _, q := range p.pools {
 		switch {

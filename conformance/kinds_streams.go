@@ -108,6 +108,10 @@ func (p *Program) worked(op *trace.Op, _ *perform.Result) {
 		p.captured(k, slot, op)
 		return
 	}
+	if p.area.contract.Sleeps {
+		s := &p.streams[slot]
+		s.worked, s.latest = true, p.order.Submit(s.work).Epoch
+	}
 	for _, m := range p.ranges(op) {
 		if p.area.contract.Uses != UsesRecorded {
 			p.touches(m, slot)

@@ -31,7 +31,7 @@ func (k *kit) discover() error {
 	}
 	a := player.Allocator()
 	for _, ability := range perform.Abilities() {
-		if !ability.Has(a) {
+		if !ability.Has(a) && !ability.Other {
 			k.report.Lacks = append(k.report.Lacks, ability.Name)
 		}
 	}
@@ -124,6 +124,7 @@ func (k *kit) fit(area *Area) error {
 		fitted.contract = *k.contract
 		fitted.contract.Threads = area.has(trace.OpEndThread)
 		fitted.contract.DestroysStreams = area.has(trace.OpDestroyStream)
+		fitted.contract.Sleeps = area.has(trace.OpSleep)
 		fitted.late = k.hardware
 	}
 	fitted.Kinds = slices.DeleteFunc(slices.Clone(area.Kinds), func(s Share) bool { return lacks(s.Kind) })

@@ -9,11 +9,10 @@ import (
 	"gaugeblock/spec/trace"
 )
 
-// Caching: memory that was freed is used again, without the driver, and the
-// driver is not asked for much more than is needed. It is looked at in programs that
-// only ask for memory and give it back, on three streams, on a device with plenty of
-// it, so that nothing but the allocator's own choice stands against reuse. The device
-// tells the kit what is asked of it (level_meter.go).
+// Caching: freed memory is used again without the driver, and the driver is not asked for much
+// more than is needed. The programs for this only allocate and free, on three streams, on a
+// device with plenty of memory, so that nothing but the allocator's own choice prevents reuse.
+// The kit hears what the device is asked for (level_meter.go).
 //
 //	KeepsWhatItGetsBack   a free gives nothing back to the driver
 //	ReuseNeedsNoDriver    as long as what was freed is free, the next request of the
@@ -41,8 +40,8 @@ import (
 // one stream is of no use to another one, so each counts its own peak, and each its
 // last buffer, which may be empty but for one block.
 
-// cachingArea is the kind of program. It is not among Areas, which are about what is
-// right, not about what is good.
+// cachingArea is the kind of program. It is not among Areas: those are about correctness, this
+// one is about quality.
 var cachingArea = Area{
 	Name: "caching", What: "malloc and free on three streams, with memory in plenty",
 	Devices: 1, Streams: 2, Memory: 32 * spec.GiB, Live: 30,

@@ -11,13 +11,12 @@ import (
 	"gaugeblock/spec/trace"
 )
 
-// Exact: the allocator decides as another one does. The two get equal devices and the
-// same program, in lockstep. Equal devices choose equal addresses for equal requests,
-// so that two allocators that ask the driver for the same things and cut what they
-// get in the same way return the same addresses. After each operation there are
-// compared, as far as both can be seen: whether it failed and how, the address, the
-// trace entries and the statistics, and every now and then the whole memory. Time and
-// the words of error messages are not.
+// Exact: the allocator decides as another one does. Both run the same program on equal devices,
+// in lockstep. Equal devices choose equal addresses for equal requests, so two allocators that
+// ask the driver for the same things, and cut what they get in the same way, return the same
+// addresses. After each operation these are compared, as far as both can be seen: whether it
+// failed and how, the address, the trace entries and the statistics; at intervals the whole
+// memory. Time and the words of error messages are not compared.
 
 // departure is the class of failures of this kind.
 const departure = "departs from the reference"

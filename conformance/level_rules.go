@@ -32,6 +32,7 @@ var kitRules = []ruleOfClass{
 	{probeAccepted, safe("MisuseIsRefused", "A call that makes no sense is refused, with an error of the right type.")},
 	{probeChanged, safe("RefusalChangesNothing", "A call that is refused changes neither the memory nor the statistics.")},
 	{"null pointer", safe("ZeroBytesAreNull", "A request of zero bytes gives the null pointer, and no other one does.")},
+	{"alignment by request", safe("PointersAreAligned", "Addresses are multiples of the smallest block's size.")},
 	{"alignment", safe("PointersAreAligned", "Addresses are multiples of the smallest block's size.")},
 	{"legal ", safe("LegalCallsSucceed", "A call that makes sense succeeds, unless memory is lacking or the driver fails.")},
 	{"out of memory", safe("OutOfMemoryIsTold", "A request that fails for lack of memory says so, by a *spec.OutOfMemoryError.")},
@@ -101,8 +102,8 @@ func ofInvariant(inv invariant.Invariant) Rule {
 	return r
 }
 
-// ruleOf is the rule that failures of a class break; ok is false for those that are
-// nobody's fault but the kit's.
+// ruleOf is the rule that failures of a class break; ok is false for classes that are faults of
+// the kit itself.
 func ruleOf(class string) (r Rule, ok bool) {
 	for _, k := range kitRules {
 		if k.class == class || strings.HasSuffix(k.class, " ") && strings.HasPrefix(class, k.class) {

@@ -8,12 +8,11 @@ import (
 	"gaugeblock/spec/trace"
 )
 
-// A failure is found at the end of a program of some hundred operations, of which a
-// handful matter. The minimiser leaves out what it can, first large pieces, then
-// single operations, and then makes what is left simpler: fewer streams, smaller
-// sizes, the first stream, no thread. A shorter program counts if it fails in the same class. What
-// an operation needs that was left out is left out as well (Program.Prepare), so
-// that every candidate is a sensible program.
+// A failure is found at the end of a program of some hundred operations, of which a few matter.
+// The minimiser leaves out large pieces first, then single operations. Then it makes the rest
+// simpler: fewer streams, smaller sizes, the first stream, no thread. A shorter program counts
+// if it fails in the same class. An operation that needs one that was left out is left out too
+// (Program.Prepare), so that every candidate is a sensible program.
 
 // minimiser shortens the program of one failure.
 type minimiser struct {
@@ -142,8 +141,7 @@ func (m *minimiser) dropPairs() {
 	}
 }
 
-// mergeStreams lets one stream do what two did. What the two had to do with each other
-// falls away.
+// mergeStreams lets one stream do what two did, and drops the waits between the two.
 func (m *minimiser) mergeStreams() {
 	for from := len(m.best.Header.Streams) - 1; from > 0; from-- {
 		for to := range from {

@@ -22,9 +22,9 @@ const (
 	probeChanged  = "misuse changed"
 )
 
-// probe tries at the side what no operation of a trace can be: calls about memory
-// that is not allocated. All of them have to be refused, and none may change anything. It
-// leaves no operation behind, so a program with it is the same as one without.
+// probe makes calls that no operation of a trace can be: calls about memory that is not
+// allocated. All of them must be refused, and none may change anything. It adds no operation to
+// the program, which is the same with and without it.
 func (t *Trial) probe() (f *Failure) {
 	if t.options.trusting {
 		return nil

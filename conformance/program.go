@@ -9,16 +9,14 @@ import (
 	"gaugeblock/upstream"
 )
 
-// A Program is what a program under way has: memory, streams, pools, captures,
-// graphs, and so on. From that follows what it may do next: Prepare says whether an
-// operation is one that a sensible program could perform now, and Did
-// changes what it has.
+// A Program is the state of a program while it is made up: memory, streams, pools, captures,
+// graphs, and so on. The state decides what may come next: Prepare says whether an operation is
+// one that a sensible program could perform now, and Did changes the state.
 //
-// The rules are those of CUDA and of the contract in spec, and there is one place
-// for each (kinds_*.go); the generators and the minimiser rely on them
-// alone. A program here is a little more careful than it would have to be, so that
-// what goes wrong is the allocator's fault. Where upstream itself reuses memory
-// too early it keeps away, see docs/invariants.md, NoReuseWhileInUse:
+// The rules are those of CUDA and of the contract in spec. Each stands once (kinds_*.go), and
+// generators and minimiser rely on nothing else. A program here is a little more careful than
+// it would have to be, so that what goes wrong is the allocator's fault. It avoids what makes
+// upstream reuse memory too early (docs/invariants.md, NoReuseWhileInUse):
 //
 //   - It does not free memory whose uses would be forgotten (careful.go).
 //   - It does not record a stream for the same memory both in a capture and
@@ -43,6 +41,7 @@ type Program struct {
 	// begun while no requests are routed to a pool: the next operation must route its
 	unrouted *captureState
 	enabled  bool
+	asleep   bool        // nothing touches memory: kinds_in_place.go
 	exposes  bool        // forgotten uses: see ExposeForgottenUses
 	config   spec.Config // in force
 	rules    upstream.Rules
@@ -223,11 +222,10 @@ func (p *Program) anyRouted() bool {
 
 func (p *Program) state(op *trace.Op) *streamState { return &p.streams[p.slot(op.Device, op.Stream)] }
 
-// runs reports whether the stream goes on, at the latest when somebody waits for it.
-// On a device that does not wait (trace.Header.Waits) work that touches memory is
-// given only to streams that run, or are captured: there the allocator's frees do not
-// wait for streams that are held, so that work of theirs could come to memory which
-// is gone.
+// runs reports whether the stream's work completes at the latest when somebody waits for it. On
+// a device that does not wait (trace.Header.Waits) work that touches memory is given only to
+// such streams, or to captured ones: there the allocator's frees do not wait for streams that
+// are held, whose work could then touch memory that is gone.
 func (p *Program) runs(op *trace.Op) bool {
 	return p.header.Waits || p.held(p.slot(op.Device, op.Stream)) == 0
 }

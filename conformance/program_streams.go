@@ -22,6 +22,9 @@ type streamState struct {
 	busy  *happensbefore.Lane // what keeps it busy: waits for streams and for events
 	work  *happensbefore.Lane // uses of memory (careful.go): waits for streams, and the host's
 	nodes *happensbefore.Lane // the same in a capture: waits for streams
+
+	worked bool                // it has had work; looked at where memory sleeps
+	latest happensbefore.Epoch // the latest of it
 }
 
 // held is the set of streams (a bit for each slot) that keep a stream's next work from
@@ -42,13 +45,13 @@ func (p *Program) holding(c happensbefore.Clock) (set uint64) {
 	return set
 }
 
-// mayHoldUp reports whether a stream can wait for others without one of them waiting
-// for it, directly or not. (It could even so, being behind an older part of it only;
-// but then there is no stream that can be drained first.)
+// mayHoldUp reports whether a stream can wait for others without one of them waiting for it,
+// directly or not. (Even then its wait could be legal, if the other one waits for an older part
+// of its work only; but then no stream could be drained first.)
 //
-// A stream that is held up already is held up by no more: its earlier work would
-// come to its end before, which an invariant.History cannot tell from the later. Nor, for
-// the same reason, is one that is busy, if a wait of the allocator's can end that.
+// A stream that is held up is not held up by further streams: its earlier work would complete
+// first, and an invariant.History cannot tell that work from the later. The same goes for a
+// busy stream, if a wait of the allocator can end that.
 func (p *Program) mayHoldUp(slot int, others uint64) bool {
 	if p.area.late {
 		return true
@@ -89,8 +92,8 @@ func (p *Program) drained(slot int) {
 	if !p.area.late {
 		return
 	}
-	// It has come to its end behind others' earlier work, which is over although they may be held
-	// up again.
+	// Its work has completed after earlier work of others. That work is over too, even if those
+	// streams are held up again.
 	for other := range p.streams {
 		if last := p.streams[other].busy.Last(); p.streams[slot].busy.Clock().Covers(last) {
 			p.order.SeeWork(last)
@@ -110,7 +113,7 @@ type captureState struct {
 	needs []int64      // memory outside of private pools that the graph touches
 	pools []*poolState // whose memory it touches
 	over  bool
-	// freed: memory that streams used in the capture was freed while it was under way
+	// freed: memory that its streams used was freed while it was under way
 	freed bool
 }
 

@@ -286,8 +286,7 @@ func (t *Trial) snapshot() *spec.Snapshot {
 	return &s
 }
 
-// checkUntouched compares memory and statistics with what they were before something
-// that was refused.
+// checkUntouched compares memory and statistics before and after something that was refused.
 func (t *Trial) checkUntouched(before *spec.Snapshot, what string) *Failure {
 	if before != nil {
 		after := t.snapshot()

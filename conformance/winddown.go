@@ -10,9 +10,9 @@ import (
 	"gaugeblock/spec/trace"
 )
 
-// The end of a program: it joins and ends its captures, lets all work complete,
-// frees everything that it has and empties the cache. Then the device must
-// have every byte again, and nothing of the allocator's must be left on it.
+// The end of a program: it joins and ends its captures, lets all work complete, frees
+// everything and empties the cache. Then the device must have every byte again, and must hold
+// nothing of the allocator's.
 
 // windDown performs the end and looks what is left. A driver that has been lost
 // takes nothing back; then only the structures must be sound.
@@ -135,8 +135,11 @@ func (t *Trial) checkLeaks() *Failure {
 	if err := t.player.Close(); err != nil {
 		return t.fail("not returned", "%v", err)
 	}
+	if keeper, able := t.player.Allocator().(Keeper); able && keeper.Keeps() != nil {
+		return t.checkKeeps(keeper.Keeps())
+	}
 	if t.options.mayKeep > 0 {
-		return t.checkKeeps()
+		return t.checkKeeps(nil)
 	}
 	if leaks := t.options.keeps.leaked(t.player.Leaks()); len(leaks) > 0 {
 		return t.fail("leak", "at the end the driver still has: %s (%d such things)", leaks[0], len(leaks))
@@ -144,11 +147,22 @@ func (t *Trial) checkLeaks() *Failure {
 	return nil
 }
 
-// checkKeeps looks whether no more is kept than the allocator may keep.
-func (t *Trial) checkKeeps() *Failure {
+// A Keeper is an allocator that may keep at the end what it had when it was warm.
+type Keeper interface {
+	// Keeps are the bytes of each device; nil: it says nothing.
+	Keeps() []uint64
+}
+
+// checkKeeps looks whether no more is kept than the allocator may keep: as many bytes beside those of
+// the options.
+func (t *Trial) checkKeeps(warm []uint64) *Failure {
 	for dev := range t.header.Devices {
-		if held := t.player.GPU().InUse(spec.Device(dev)); held > t.options.mayKeep {
-			return t.fail("leak", "at the end device %d has %d bytes in use; %d may be kept", dev, held, t.options.mayKeep)
+		may := t.options.mayKeep
+		if dev < len(warm) {
+			may += warm[dev]
+		}
+		if held := t.player.GPU().InUse(spec.Device(dev)); held > may {
+			return t.fail("leak", "at the end device %d has %d bytes in use; %d may be kept", dev, held, may)
 		}
 	}
 	return nil

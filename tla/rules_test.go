@@ -7,42 +7,22 @@ import (
 	"strings"
 	"testing"
 
+	"gaugeblock/internal/rulenotes"
 	"gaugeblock/model/tlc"
 	"gaugeblock/upstream"
 )
 
-// withoutConstant are the rules of PyTorch's releases that the specification does not have, and why.
-var withoutConstant = map[string]string{
-	"Settings":               "there are no strings of settings",
-	"FullFractionLimits":     "it is seen in messages and in garbage collection, which are not written",
-	"FractionMakesCurrent":   "there is one device",
-	"RoutedEmptyCacheFails":  "only in 2.6 and 2.7, which no implementation follows",
-	"FabricByQuery":          "nothing is shared between processes",
-	"FabricPagesUnmap":       "the same",
-	"HandleSaysKind":         "the same",
-	"FailedImportUndone":     "the same",
-	"ImportReservesItsSize":  "the same",
-	"FailedMappingUndone":    "a failed mapping is undone, as the reference does for every release",
-	"FailedUnmapAsserts":     "there are no texts of errors",
-	"UnmapWaitsForItsDevice": "there is one device",
-	"ExactAddress":           "no request names its address",
-	"Annotations":            "there are no trace entries",
-	"PrivatePoolStats":       "the statistics are not by pool",
-}
-
-// TestEveryRuleIsSpecified: each rule of PyTorch's releases is a constant, or has a reason not to be.
+// TestEveryRuleIsSpecified: each rule of PyTorch's releases is a constant, but where its comment says
+// why not. tests/releases.TestEveryRuleIsRead is the same of the allocator and the model.
 func TestEveryRuleIsSpecified(t *testing.T) {
-	rules := map[string]bool{}
-	for rule := range reflect.TypeFor[upstream.Rules]().Fields() {
-		rules[rule.Name] = true
-		isConstant := defaultsOfRules(t).Value(rule.Name) != ""
-		if reason, exempt := withoutConstant[rule.Name]; isConstant == exempt {
-			t.Errorf("%s is a constant: %v; reason not to be one: %q", rule.Name, isConstant, reason)
-		}
+	reasons, err := rulenotes.Read()
+	if err != nil {
+		t.Fatal(err)
 	}
-	for rule := range withoutConstant {
-		if !rules[rule] {
-			t.Errorf("%s is no rule", rule)
+	for rule := range reflect.TypeFor[upstream.Rules]().Fields() {
+		isConstant := defaultsOfRules(t).Value(rule.Name) != ""
+		if reason, exempt := reasons["tla"][rule.Name]; isConstant == exempt {
+			t.Errorf("%s is a constant: %v; reason not to be one: %q", rule.Name, isConstant, reason)
 		}
 	}
 }

@@ -55,6 +55,9 @@ func (c *whatifCommand) errorText(env *environment) ([]*errortext.Message, error
 		env.stdin = io.MultiReader(bytes.NewReader(text), env.stdin)
 		return nil, nil
 	}
+	if why := errortext.NoError(errortext.Decode(text)); why != "" {
+		return nil, fmt.Errorf("%s: %s", quote.Text(name), why)
+	}
 	return nil, fmt.Errorf("%s: this is a text without an out-of-memory error of PyTorch and without a table of memory_summary; a memory snapshot is a pickle or JSON", quote.Text(name))
 }
 

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -10,9 +8,7 @@ import (
 
 	"gaugeblock/fakegpu"
 	"gaugeblock/fakegpu/cuda/gpus"
-	"gaugeblock/internal/quote"
 	"gaugeblock/snapshot/compare"
-	memoryreport "gaugeblock/snapshot/report"
 	"gaugeblock/tools/fit"
 	runner "gaugeblock/tools/run"
 )
@@ -103,8 +99,9 @@ func (c *fitCommand) Run(env *environment) error {
 		o.Run.Output = unquoted(env.stderr)
 	}
 	answers, failed := fit.Fit(o)
-	c.tell(env, answers)
-	return errors.Join(failed, writeForPrograms(out, answers))
+	to := &checkedWriter{to: env.stdout}
+	c.tell(env, to, answers)
+	return errors.Join(failed, writeForPrograms(out, answers), to.err)
 }
 
 // kinds are the GPUs that are asked for.
@@ -122,7 +119,7 @@ func (c *fitCommand) kinds() (kinds []gpus.GPU) {
 	return kinds
 }
 
-func (c *fitCommand) tell(env *environment, answers []fit.Answer) {
+func (c *fitCommand) tell(env *environment, to io.Writer, answers []fit.Answer) {
 	for _, a := range answers {
 		switch {
 		case a.Interrupted:
@@ -132,51 +129,8 @@ func (c *fitCommand) tell(env *environment, answers []fit.Answer) {
 		}
 	}
 	if len(answers) == 1 {
-		answers[0].Tell(env.stdout)
+		answers[0].Tell(to)
 	} else if len(answers) > 1 {
-		fit.TellAll(env.stdout, answers)
+		fit.TellAll(to, answers)
 	}
-}
-
-// openOutput looks whether a file can be written that somebody asked for; nil: nobody did.
-func openOutput(path string) (*memoryreport.Output, error) {
-	if path == "" {
-		return nil, nil
-	}
-	return memoryreport.OpenOutput(path)
-}
-
-// writeForPrograms writes a value as JSON to a file, if one was asked for.
-func writeForPrograms(to *memoryreport.Output, v any) error {
-	if to == nil {
-		return nil
-	}
-	text, err := json.MarshalIndent(v, "", "\t")
-	if err != nil {
-		return err
-	}
-	return writeWhole(to, bytes.NewReader(append(text, '\n')))
-}
-
-// writeWhole writes what is read to a file, whole or not at all.
-func writeWhole(to *memoryreport.Output, from io.Reader) error {
-	defer atSignal(to.Abandon, always)()
-	return to.WriteBy(func(w io.Writer) error {
-		_, err := io.Copy(w, from)
-		return err
-	})
-}
-
-// commandBehind is a command without the -- before it.
-func commandBehind(words []string, of string) ([]string, error) {
-	if len(words) > 0 && words[0] == "--" {
-		words = words[1:]
-	}
-	switch {
-	case len(words) == 0:
-		return nil, fmt.Errorf("%s: there is no command after --", of)
-	case strings.HasPrefix(words[0], "-"):
-		return nil, fmt.Errorf("%s: unknown flag %s", of, quote.Text(words[0]))
-	}
-	return words, nil
 }

@@ -101,7 +101,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	case args[0] == "help": // of a command, or of all
 		args = append(args[1:len(args):len(args)], "--help")
 	}
-	parsed, err := env.parser.Parse(args)
+	parsed, err := env.parser.Parse(joinNegatives(args))
 	if helped {
 		return statusExact
 	}
@@ -123,6 +123,26 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	return env.status
 }
 
+// joinNegatives joins a flag and a negative number behind it, so that the number is not taken for
+// a flag of its own: what it means is for the flag to say.
+func joinNegatives(args []string) (joined []string) {
+	for i, arg := range args {
+		if arg == "--" {
+			return append(joined, args[i:]...)
+		}
+		if last := len(joined) - 1; last >= 0 && isNegative(arg) && strings.HasPrefix(joined[last], "--") && !strings.Contains(joined[last], "=") {
+			joined[last] += "=" + arg
+			continue
+		}
+		joined = append(joined, arg)
+	}
+	return joined
+}
+
+func isNegative(arg string) bool {
+	return len(arg) > 1 && arg[0] == '-' && (arg[1] == '.' || arg[1] >= '0' && arg[1] <= '9')
+}
+
 // flush writes lines that have no end.
 func flush(list ...io.Writer) {
 	for _, w := range list {
@@ -132,9 +152,12 @@ func flush(list ...io.Writer) {
 	}
 }
 
-// longestMessage is how many bytes of the message of an error are shown. A file can have a name
-// of any length.
-const longestMessage = 4096
+// Of a longer message the beginning and the end are shown, in bytes. A file can have names and numbers of
+// any length, and the place in it is said behind them.
+const (
+	messageBegin = 3 << 10
+	messageEnd   = 1 << 10
+)
 
 // messageOf is the message of an error. Most quote the names in them; those of the system
 // do not.
@@ -148,10 +171,10 @@ func messageOf(err error) string {
 }
 
 func shortMessage(message string) string {
-	if len(message) <= longestMessage {
+	if len(message) <= messageBegin+messageEnd {
 		return message
 	}
-	return strings.ToValidUTF8(message[:longestMessage], "") + "..."
+	return strings.ToValidUTF8(message[:messageBegin], "") + "..." + strings.ToValidUTF8(message[len(message)-messageEnd:], "")
 }
 
 // newParser makes the parser of command lines. It calls exit after --help and --version.

@@ -111,13 +111,14 @@ func (c *runCommand) Run(env *environment) error {
 	options := runner.Options{
 		Command: command, GPU: gpu, Memory: c.Memory.bytes, GPUs: c.GPUs, Rank: c.Rank, WorldSize: c.WorldSize, Settings: c.Settings,
 		Snapshot: c.Snapshot != "", Report: c.Report != "", Sites: c.Sites || old != nil, NoValues: c.Values == "none", NoCuDNN: c.CuDNN == "none",
-		Assume: c.Assume,
-		Say:    say, Progress: c.progress(env),
+		Assume: c.Assume, Decide: true,
+		Say: say, Progress: c.progress(env),
 	}
 	result, err := runner.Run(options, folder)
 	if err != nil {
 		return err
 	}
+	result.Settings = otherSettings(env, result)
 	if isTerminal(env.stderr) {
 		result.Tell(unquoted(env.stderr), bold)
 	} else {
@@ -156,7 +157,7 @@ func (c *runCommand) progress(env *environment) func(runner.Progress) {
 // bounds runs the program again, with work that takes time, and then, if it allocates by counts that
 // are not known, with as many as there can be.
 func bounds(record *runner.Record, options runner.Options, say func(string)) error {
-	options.Snapshot, options.Report, options.Sites = false, false, false
+	options.Snapshot, options.Report, options.Sites, options.Decide = false, false, false, false
 	err := record.Bound(func(slower float64) (*runner.Result, error) {
 		timed := options
 		timed.Slower, timed.Streams = slower, true

@@ -38,8 +38,9 @@ func scratch(pattern string, ends func(os.Signal) bool) (dir string, remove func
 	}, nil
 }
 
-// endings are the signals that end a process unless it catches them.
-var endings = []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP}
+// endings are the signals that end a process unless it catches them. SIGPIPE does only if it is about
+// what the command prints, not about a process that it has started.
+var endings = []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE}
 
 // always says that each signal ends the process.
 func always(os.Signal) bool { return true }
@@ -59,7 +60,7 @@ func atSignal(cleanup func(), ends func(os.Signal) bool) (end func()) {
 		for {
 			select {
 			case s := <-caught:
-				if ends(s) {
+				if ends(s) && (s != syscall.SIGPIPE || readerIsGone()) {
 					cleanup()
 					os.Exit(128 + int(s.(syscall.Signal)))
 				}

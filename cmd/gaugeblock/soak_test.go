@@ -88,3 +88,15 @@ func TestSoakBadFlags(t *testing.T) {
 		}
 	}
 }
+
+// TestSeedsThatFailed are programs in which a long soak found something.
+func TestSeedsThatFailed(t *testing.T) {
+	for _, c := range []struct{ area, seed, what string }{
+		{"capture", "350055", "an event of a use before a capture, recorded in it by a free outside, cannot be queried: captures/eager-use"},
+	} {
+		var stdout, stderr bytes.Buffer
+		if status := run([]string{"soak", "--area", c.area, "--seed", c.seed, "--ops", "100", "--json", "--out", t.TempDir()}, nil, &stdout, &stderr); status != statusExact {
+			t.Errorf("%s: status %d, %s%s", c.what, status, &stdout, &stderr)
+		}
+	}
+}

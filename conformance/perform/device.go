@@ -81,9 +81,9 @@ func (m *machine) setUpDevices(hardware Hardware, around Around) error {
 	return nil
 }
 
-// loadScript makes the fake driver do what the real one did during the operation:
-// at which addresses it put memory and, if nobody else used the device, what it
-// refused. That part of a recording is the driver's, and no allocator's merit.
+// loadScript makes the fake driver do what the real one did during the operation: put memory at
+// the recorded addresses and, if nobody else used the device, refuse what the real one refused.
+// This part of a recording is the driver's, and says nothing about an allocator.
 func (m *machine) loadScript(op *trace.Op) {
 	script := m.scripts[op.Device]
 	if m.header.Exclusive && op.Expect.Entries != nil {

@@ -24,10 +24,9 @@ type kind struct {
 	needs *Ability
 }
 
-// ErrSkipped says that the operation is about something that an earlier
-// operation should have made, and failed to, or that a callback has freed. In a
-// trace without expectations that can happen, and what is not there needs no
-// looking after.
+// ErrSkipped says that the operation needs something that an earlier operation failed to make,
+// or that a callback has freed. In a trace without expectations that can happen; nothing is
+// wrong then.
 var ErrSkipped = errors.New("skipped: it names something that was never made or no longer exists")
 
 // kinds has an entry for every kind.
@@ -43,17 +42,28 @@ var kinds = func() map[trace.OpKind]kind {
 
 // Ability is one of the small interfaces of spec that an allocator may implement.
 type Ability struct {
-	Name string // of the interface
-	Has  func(spec.Allocator) bool
+	Name  string // of the interface
+	Has   func(spec.Allocator) bool
+	Other bool // PyTorch's allocator has it not: nobody misses it
 }
 
 var abilities []*Ability // in the order of their declaration
 
 // ability adds the ability of having the interface T.
 func ability[T any]() *Ability {
-	a := &Ability{reflect.TypeFor[T]().Name(), func(a spec.Allocator) bool {
+	a := &Ability{Name: reflect.TypeFor[T]().Name(), Has: func(a spec.Allocator) bool {
 		_, able := a.(T)
 		return able
+	}}
+	abilities = append(abilities, a)
+	return a
+}
+
+// otherAbility adds the ability of having the interface T, and of saying so.
+func otherAbility[T any](says func(T) bool) *Ability {
+	a := &Ability{Name: reflect.TypeFor[T]().Name(), Other: true, Has: func(a spec.Allocator) bool {
+		t, able := a.(T)
+		return able && says(t)
 	}}
 	abilities = append(abilities, a)
 	return a
@@ -69,6 +79,8 @@ var (
 	checkpointer  = ability[spec.Checkpointer]()
 	peerAllocator = ability[spec.PeerAllocator]()
 	sharedMemory  = ability[spec.SharedMemory]()
+	resizer       = otherAbility(func(r Resizer) bool { return r.Resizes() })
+	sleeper       = otherAbility(func(s Sleeper) bool { return s.Sleeps() })
 )
 
 // Abilities lists those that some kind of operation needs.

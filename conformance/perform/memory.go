@@ -22,6 +22,9 @@ var memoryKinds = map[trace.OpKind]kind{
 	trace.OpResetAccumulated:   {perform: (*machine).resetAccumulated, needs: statsResetter},
 	trace.OpEnable:             {perform: (*machine).enable, needs: toggler},
 	trace.OpNeedMemoryCallback: {perform: (*machine).needMemoryCallback, needs: observable},
+	trace.OpResize:             {perform: (*machine).resize, needs: resizer},
+	trace.OpSleep:              {perform: func(m *machine, _ *trace.Op) error { return m.allocator.(Sleeper).Sleep() }, needs: sleeper},
+	trace.OpWake:               {perform: func(m *machine, _ *trace.Op) error { return m.allocator.(Sleeper).Wake() }, needs: sleeper},
 }
 
 // mostPages bounds the pages that one request maps: a TiB of the smallest that PyTorch
@@ -44,15 +47,25 @@ func (m *machine) malloc(op *trace.Op) error {
 		return err
 	}
 	m.latest[op.Device] = m.stream(op, op.Stream)
-	ptr, err := m.allocator.Malloc(spec.Request{
-		Device: op.Device, Stream: m.latest[op.Device], Bytes: op.Size, Thread: op.Thread,
-	})
+	r := spec.Request{Device: op.Device, Stream: m.latest[op.Device], Bytes: op.Size, Thread: op.Thread}
+	ptr, err := m.ask(r, op.Align)
 	if err != nil {
 		return err
 	}
 	m.out.Ptr = ptr
 	m.allocations[op.ID] = allocation{ptr: ptr, bytes: op.Size, device: op.Device}
 	return nil
+}
+
+// ask asks for memory, at a multiple of align bytes if that is not 0.
+func (m *machine) ask(r spec.Request, align uint64) (spec.Ptr, error) {
+	if align == 0 {
+		return m.allocator.Malloc(r)
+	}
+	if aligner, able := m.allocator.(Aligner); able && aligner.Aligns() {
+		return aligner.MallocAligned(r, align)
+	}
+	return 0, lacks(trace.OpMalloc, "Aligner")
 }
 
 func (m *machine) free(op *trace.Op) error {

@@ -15,14 +15,14 @@ type ThreadEnder interface {
 	EndThread(t spec.Thread) error
 }
 
-// theLock is the number of a thread that stands for the allocator's lock: who releases
-// it comes before who takes it next. So each call of the allocator knows what the calls
-// before it have waited for, whichever threads made them.
+// theLock is the number of a thread that stands for the allocator's lock: its release by one
+// call comes before its acquisition by the next. So each call of the allocator knows what
+// earlier calls have waited for, whichever threads made them.
 const theLock = spec.Thread(1 << 30)
 
-// pointers are the numbers of threads that stand for pointers: who was given one by the
-// allocator comes before who uses it. So whoever uses memory knows what the allocator
-// waited for when it allocated it, though another thread made that call.
+// pointers are the numbers of threads that stand for pointers: the allocator's return of a
+// pointer comes before its use. So a user of memory knows what the allocator had waited for
+// when it allocated the memory, also if another thread made that call.
 const pointers = theLock + 1
 
 // onThread says which thread makes the calls of the operation.

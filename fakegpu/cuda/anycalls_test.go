@@ -155,7 +155,7 @@ func TestAnyCalls(t *testing.T) {
 			c := exec.Command(program, mode, fmt.Sprint(seed+1), calls)
 			c.Env = append(os.Environ(), "ASAN_OPTIONS=detect_leaks=0:abort_on_error=0", "GAUGEBLOCK_CUDA_DEVICES=2", "GAUGEBLOCK_CUDA_REPORT="+filepath.Join(dir, "report"), "GAUGEBLOCK_CUDA_MEMORY=1GiB")
 			out, err := c.CombinedOutput()
-			if last := string(out[max(0, len(out)-3000):]); err != nil || !strings.Contains(last, "every call returned") {
+			if last := string(out[max(0, len(out)-300000):]); err != nil || !strings.Contains(last, "every call returned") {
 				t.Errorf("%s, seed %d: %v\n%s", mode, seed+1, err, last)
 			}
 		}

@@ -123,7 +123,7 @@ var (
 	prototypes = regexp.MustCompile(`(?m)^(?:cudaError_t|CUresult|const char \*) ?(cu\w+)\([^;]*\);`)
 	constants  = regexp.MustCompile(`\b((?:cuda|CU_|CUDA_)\w+) = \d+`)
 	structures = regexp.MustCompile(`(?ms)^(?:typedef )?struct (\w+) \{\n(.*?)^\}`)
-	fields     = regexp.MustCompile(`(?m)^\t[^;]*?\b(\w+)(?:\[\d+\])?;`)
+	fields     = regexp.MustCompile(`(?m)^\t(?:struct \{.*\}|[^;]*?)\s*\b(\w+)(?:\[\d+\])?;`)
 )
 
 // declarations are those of the project's headers. Sizes and offsets of structures, and the numbers
@@ -131,7 +131,7 @@ var (
 func declarations(t *testing.T, compiler string) (all []declaration) {
 	t.Helper()
 	var text string
-	for _, name := range []string{"gaugeblock_cuda.h", "gaugeblock_cuda_driver.h"} {
+	for _, name := range []string{"gaugeblock_cuda_virtual.h", "gaugeblock_cuda.h"} {
 		content, err := sources.ReadFile("include/" + name)
 		if err != nil {
 			t.Fatal(err)
@@ -149,7 +149,7 @@ func declarations(t *testing.T, compiler string) (all []declaration) {
 		all = append(all, declaration{m[1], optional.ReplaceAllString(m[0], "")})
 	}
 	var ask strings.Builder
-	ask.WriteString("#include \"gaugeblock_cuda.h\"\n#include <stdio.h>\nint main(void) {\n")
+	ask.WriteString("#include \"cuda.h\"\n#include <stdio.h>\nint main(void) {\n")
 	for _, m := range constants.FindAllStringSubmatch(text, -1) {
 		fmt.Fprintf(&ask, "printf(\"%s\\t_Static_assert(%[1]s == %%lld, \\\"\\\");\\n\", (long long)%[1]s);\n", m[1])
 	}

@@ -85,3 +85,41 @@ func TestRecurrentNetworks(t *testing.T) {
 	}
 	t.Logf("%d of %d workspaces of training are exact", exact, len(wants))
 }
+
+// TestSolvers: what cuSOLVER needs is what it said on an H200, within 1 % or 2 KiB, and exactly where a
+// formula was found.
+func TestSolvers(t *testing.T) {
+	questions, wants, answers := measuredSizes(t, "solver_sizes", "libcusolver.so.12", 6)
+	exactly := map[string]bool{"geqrf": true, "orgqr": true, "potrf": true, "sytrf": true, "syevjBatched": true, "gesvdjBatched": true}
+	for i, want := range wants {
+		words := strings.Fields(questions[i])
+		w, err := strconv.ParseFloat(want, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		element := map[string]float64{"S": 4, "D": 8, "C": 8, "Z": 16, "X": 1}[words[1]]
+		got, err := strconv.ParseFloat(answers[i], 64)
+		near := math.Max(0.01*w, 2048/element)
+		if exactly[words[0]] {
+			near = 0
+		}
+		if err != nil || math.Abs(got-w) > near {
+			t.Errorf("%s: %s, not %s", questions[i], answers[i], want)
+		}
+	}
+}
+
+// TestSparse: products of a sparse matrix need what cuSPARSE said on an H200, and sorting within 256 bytes.
+func TestSparse(t *testing.T) {
+	questions, wants, answers := measuredSizes(t, "sparse_sizes", "libcusparse.so.12", 7)
+	for i, want := range wants {
+		var w, got int
+		if _, err := fmt.Sscan(want+" "+answers[i], &w, &got); err != nil {
+			t.Fatal(err)
+		}
+		sorts := strings.Fields(questions[i])[3] == "-1"
+		if got != w && !(sorts && got-w <= 256 && w-got <= 256) {
+			t.Errorf("%s: %d, not %d", questions[i], got, w)
+		}
+	}
+}

@@ -9,6 +9,7 @@ import ctypes
 import gc
 import json
 import os
+import pickle
 import sys
 import threading
 import time
@@ -20,7 +21,7 @@ import gaugeblock_values as values
 HERE = os.path.dirname(os.path.abspath(__file__))
 FOLDER = os.environ.get("GAUGEBLOCK_RUN_FOLDER", "")
 HISTORY = os.environ.get("GAUGEBLOCK_RUN_HISTORY", "none")
-HISTORY_ENTRIES = 4_000_000
+HISTORY_ENTRIES = 4_000_000 if HISTORY == "stacks" else 200_000
 PROGRESS_SECONDS = 0.5
 
 # The order of loading: who needs another comes behind it.
@@ -177,8 +178,9 @@ def out_of_memory(device, asked, limit, free):
     import torch
 
     stats = torch.cuda.memory_stats(device)
+    at, function = place()
     ooms.append({
-        "device": device, "asked": asked, "limit": limit, "free": free, "step": steps, "at": where(),
+        "device": device, "asked": asked, "limit": limit, "free": free, "step": steps, "at": at, "function": function,
         "reserved": stats["reserved_bytes.all.current"], "allocated": stats["allocated_bytes.all.current"],
         "requested": stats["requested_bytes.all.current"],
     })
@@ -186,22 +188,30 @@ def out_of_memory(device, asked, limit, free):
 
 
 def where():
-    """The user's line: the innermost one that is in no installed package, of this thread or, in the
-    backward pass, whose threads run no Python, of the main thread."""
-    at = users_line(sys._getframe(1))
+    return place()[0]
+
+
+def place():
+    """The user's line, and its function: the innermost one that is in no installed package, of this
+    thread or, in the backward pass, whose threads run no Python, of the main thread."""
+    found = users_line(sys._getframe(1))
     main = threading.main_thread().ident
-    if at or main == threading.get_ident():
-        return at  # sys._current_frames has this frame too, and a frame that holds itself keeps all tensors of its callers
+    if found[0] or main == threading.get_ident():
+        return found  # sys._current_frames has this frame too, and a frame that holds itself keeps all tensors of its callers
     return users_line(sys._current_frames().get(main))
 
 
 def users_line(frame):
     while frame is not None:
-        name = frame.f_code.co_filename
-        if "site-packages" not in name and os.path.dirname(name) != HERE and not name.startswith("<"):
-            return f"{os.path.relpath(name)}:{frame.f_lineno}"
+        code = frame.f_code
+        if is_users(code.co_filename):
+            return f"{os.path.relpath(code.co_filename)}:{frame.f_lineno}", code.co_name
         frame = frame.f_back
-    return ""
+    return "", ""
+
+
+def is_users(file):
+    return "site-packages" not in file and os.path.dirname(file) != HERE and not file.startswith("<")
 
 
 def figures(torch):
@@ -232,10 +242,27 @@ def write_answer():
         "steps": steps, "no_values": no_values, "decisions": values.unknown(values.DECISION), "floats_read": values.unknown(values.FLOAT),
         "streams_recorded": streams_recorded, "uncaught": uncaught, "ooms": ooms, "devices": figures(torch),
     }
-    if HISTORY != "none":
+    if HISTORY == "stacks" or HISTORY == "plain" and ooms:
         answer["snapshot"] = os.path.join(FOLDER, f"{os.getpid()}.pickle")
-        torch.cuda.memory._dump_snapshot(answer["snapshot"])
+        dump_snapshot(torch, answer["snapshot"])
     put(f"{os.getpid()}.json", answer)
+
+
+def dump_snapshot(torch, path):
+    """PyTorch's snapshot. In a backward pass the entry of a request that failed has no stack, since the
+    thread that made it runs no Python: it gets the line at which the main thread waited."""
+    snapshot = torch.cuda.memory._snapshot()
+    for device, entries in enumerate(snapshot["device_traces"]):
+        failures = [o for o in ooms if o["device"] == device]
+        recorded = [e for e in entries if e["action"] == "oom"]
+        if len(failures) != len(recorded) or HISTORY != "stacks":
+            continue
+        for failure, entry in zip(failures, recorded):
+            file, _, line = failure["at"].rpartition(":")
+            if file and not any(is_users(f["filename"]) for f in entry.get("frames", [])):
+                entry["frames"] = entry.get("frames", []) + [{"filename": os.path.abspath(file), "line": int(line), "name": failure["function"]}]
+    with open(path, "wb") as f:
+        pickle.dump(snapshot, f)
 
 
 def put(name, answer):

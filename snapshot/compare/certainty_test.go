@@ -74,19 +74,18 @@ func TestCountedRuns(t *testing.T) {
 		ooms     int
 		reaches  bool
 		reserved Range
-		unknown  bool // what comes after the record
 		open     bool
 	}{
-		{"without a limit", "", false, 0, []play.Outcome{reserved(100), reserved(300), reserved(200)}, 0, false, Range{100, 300, true}, false, false},
-		{"the first run reaches the limit", "", false, 500, []play.Outcome{retried, reserved(100)}, 0, true, Range{100, 100, true}, false, false},
-		{"the last run reaches the limit", "", false, 500, []play.Outcome{reserved(100), retried}, 0, true, Range{100, 100, true}, false, false},
-		{"a run fails", "", false, 500, []play.Outcome{reserved(100), failed, reserved(200)}, 1, true, Range{100, 200, true}, false, false},
-		{"a failure of the record is passed", "", false, 0, []play.Outcome{passed}, 0, false, Range{40, 100, true}, true, true},
-		{"it is passed under a limit", "", false, 500, []play.Outcome{passed}, 0, false, Range{40, 500, true}, true, false},
-		{"it is passed with expandable segments", "expandable_segments:True", false, 500, []play.Outcome{passed}, 0, false, Range{40, 500 + segment, true}, true, false},
-		{"the size of a request that failed is not known", "", false, 500, []play.Outcome{early}, 0, false, Range{20, 500, true}, true, false},
-		{"the program goes on after a failure", "", false, 500, []play.Outcome{last}, 0, false, Range{100, 700, true}, false, false},
-		{"it is passed as recorded", "", true, 500, []play.Outcome{passed}, 0, false, Range{100, 100, true}, false, false},
+		{"without a limit", "", false, 0, []play.Outcome{reserved(100), reserved(300), reserved(200)}, 0, false, Range{100, 300, true}, false},
+		{"the first run reaches the limit", "", false, 500, []play.Outcome{retried, reserved(100)}, 0, true, Range{100, 100, true}, false},
+		{"the last run reaches the limit", "", false, 500, []play.Outcome{reserved(100), retried}, 0, true, Range{100, 100, true}, false},
+		{"a run fails", "", false, 500, []play.Outcome{reserved(100), failed, reserved(200)}, 1, true, Range{100, 200, true}, false},
+		{"a failure of the record is passed", "", false, 0, []play.Outcome{passed}, 0, false, Range{40, 100, true}, true},
+		{"it is passed under a limit", "", false, 500, []play.Outcome{passed}, 0, false, Range{40, 500, true}, false},
+		{"it is passed with expandable segments", "expandable_segments:True", false, 500, []play.Outcome{passed}, 0, false, Range{40, 500 + segment, true}, false},
+		{"the size of a request that failed is not known", "", false, 500, []play.Outcome{early}, 0, false, Range{20, 500, true}, false},
+		{"the program goes on after a failure", "", false, 500, []play.Outcome{last}, 0, false, Range{100, 700, true}, false},
+		{"it is passed as recorded", "", true, 500, []play.Outcome{passed}, 0, false, Range{100, 100, true}, false},
 	} {
 		w := &history.Workload{Settings: history.DefaultSettings(), Requests: []history.Request{{Kind: history.FailedMalloc}}}
 		if test.runs[0] == last { // the program goes on after a failure
@@ -102,7 +101,7 @@ func TestCountedRuns(t *testing.T) {
 			c.count(p, &runResult{runJob: runJob{reading: 1}, outcome: o})
 		}
 		reserved, open := p.PeakReservedRange()
-		if len(p.Runs) != len(test.runs) || p.OOMRuns() != test.ooms || p.reachesLimit() != test.reaches || open != test.open || p.unknownEnd() != test.unknown || reserved != test.reserved {
+		if len(p.Runs) != len(test.runs) || p.OOMRuns() != test.ooms || p.reachesLimit() != test.reaches || open != test.open || reserved != test.reserved {
 			t.Errorf("%s: %+v", test.what, p)
 		}
 	}

@@ -122,27 +122,6 @@ func (p *Prediction) PeakReservedRange() (r Range, open bool) {
 	return r, open
 }
 
-// recordedRange is the range of peak reserved as far as the record goes, of all runs or of
-// those without an OOM.
-func (p *Prediction) recordedRange(fitting bool) (r Range) {
-	for i := range p.Runs {
-		if !fitting || p.Runs[i].FirstOOM == nil {
-			r.includeAll(p.Runs[i].reserved)
-		}
-	}
-	return r
-}
-
-// unknownEnd: in some run the program may reserve more after the record, up to the limit.
-func (p *Prediction) unknownEnd() bool {
-	for i := range p.Runs {
-		if p.Runs[i].upTo > 0 {
-			return true
-		}
-	}
-	return false
-}
-
 // reachesLimit: some run does.
 func (p *Prediction) reachesLimit() bool {
 	for i := range p.Runs {
@@ -185,7 +164,8 @@ func (p *Prediction) Fits() uint64 { return p.fits }
 
 // Figures are the statistics that a person is shown of a prediction. Where the record
 // leaves open what the limit was, and some of the possible limits are enough, they are
-// those of the limits that are enough: the column "out of memory" has the smallest one.
+// those of the smallest that is. The range of peak reserved is that of all limits. The terminal,
+// the page and JSON show these.
 type Figures struct {
 	play.Statistics
 	Reserved Range // peak reserved
@@ -196,17 +176,8 @@ type Figures struct {
 func (p *Prediction) Figures() Figures {
 	f := Figures{Statistics: p.Statistics}
 	f.Reserved, f.Open = p.PeakReservedRange()
-	known := p.recordedRange(false)
 	if _, fitting := p.limitDecides(); p.DependsOnLimit() && fitting != nil {
-		f.Statistics, known = fitting.Statistics, p.recordedRange(true)
-		f.Reserved.Low = max(f.Reserved.Low, known.Low)
-	}
-	// The limit as the upper end tells nothing if it is far above what is recorded.
-	if p.unknownEnd() && known.some && (f.Open || f.Reserved.High > known.High+known.High/muchMore) {
-		f.Reserved, f.Open = known, true
+		f.Statistics = fitting.Statistics
 	}
 	return f
 }
-
-// muchMore: one part in as many.
-const muchMore = 4

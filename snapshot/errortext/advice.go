@@ -7,13 +7,13 @@ const record = "record the run from its start, and give the snapshot to gaugeblo
 
 // helps reports whether expandable_segments is likely to help, as far as the text tells.
 func (m *Message) helps() bool {
-	return m.Cause() == Fragmentation && m.Backend == "CUDA" && !m.Old && !m.Expandable && m.NoExpandable == "" && !m.mayLend()
+	return m.Cause() == Fragmentation && m.Backend == "CUDA" && !m.Old && !m.Expandable && m.NoExpandable == "" && !m.hidesProcess && high(m.Free) > 0
 }
 
 // advice says what is likely to help.
 func (m *Message) advice() string {
 	notCUDA := ""
-	if m.Backend != "CUDA" {
+	if m.Backend != "CUDA" && m.Kind != Runtime {
 		notCUDA = fmt.Sprintf("This is a message of %s; what is said of the allocator is that of CUDA. ", m.Backend)
 	}
 	switch m.Cause() {
@@ -51,7 +51,7 @@ func (m *Message) adviceOnPieces() string {
 	case m.Backend != "CUDA":
 		return "Whether there are expandable segments depends on the release and on the platform."
 	}
-	if m.mayLend() {
+	if high(m.Free) == 0 {
 		return "No byte is free, which is how Windows tells it: there expandable_segments does not exist. On Linux it is likely to help: PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True."
 	}
 	return "Likely to help: PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True (PYTORCH_ALLOC_CONF since 2.9), if it is not set already, the system is not Windows, and no memory is shared by CUDA IPC, NVSHMEM, DeepEP or CuMemAllocator."

@@ -16,7 +16,9 @@ func (m *Message) briefHappened() string {
 	on := m.onDevice()
 	switch m.Kind {
 	case Summary:
-		return fmt.Sprintf("A memory_summary%s: %s reserved, %s allocated, %d failed requests", on, m.Reserved(), m.Allocated, m.OOMs)
+		return fmt.Sprintf("A memory_summary%s: about %s reserved, %s allocated, %s", on, spec.FormatSize(m.Reserved().Low), m.Allocated, count(m.OOMs, "failed request", "failed requests"))
+	case Warned:
+		return fmt.Sprintf("A warning%s, and no error: the driver refused %s, with %s of %s free", on, m.Asked, m.Free, m.Capacity)
 	case AddressSpace:
 		return "Out of address space" + on
 	case Nonsense:
@@ -57,6 +59,9 @@ func (m *Message) briefCause() string {
 	case PoolAllocator:
 		return "the allocator of a MemPool returned nothing"
 	case NoCause:
+		if m.Kind == Warned {
+			return "the device was full; PyTorch then returns what it has cached, and asks again"
+		}
 		return ""
 	}
 	if m.contradicts() {

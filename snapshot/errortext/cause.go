@@ -22,7 +22,7 @@ const (
 // Cause draws the conclusions that hold for every size that is rounded to the text.
 func (m *Message) Cause() Cause {
 	switch m.Kind {
-	case Summary:
+	case Summary, Warned:
 		return NoCause
 	case Rejected, MPS:
 		return Fraction
@@ -129,15 +129,20 @@ func (m *Message) contradicts() bool {
 }
 
 // mayLend reports whether the driver may have memory that the text does not count: that of the
-// host, or of an integrated device. Windows and WSL tell 0 bytes free, and lend the host's.
+// host, or of an integrated device. Windows tells 0 bytes free, and lends the host's.
 func (m *Message) mayLend() bool {
-	return m.Backend != "CUDA" || m.Windows || m.hidesProcess || m.Free != nil && m.Free.High == 0
+	return m.Backend != "CUDA" || m.Windows || m.lends || m.hidesProcess || m.Free != nil && m.Free.High == 0
 }
 
-// free is what the driver, or a memory fraction, still gives.
+// free is what the driver, or a memory fraction, still gives. Messages of XPU before 2.12 do not have
+// it: it is at most what the allocator does not have of the device.
 func (m *Message) free() *Size {
 	left := difference(m.Allowed, m.Reserved())
-	if left == nil || m.Free != nil && m.Free.High < left.Low {
+	rest := difference(m.Capacity, m.Reserved())
+	switch {
+	case left == nil && m.Free == nil && rest != nil && m.Kind == Native:
+		return &Size{High: rest.High}
+	case left == nil || m.Free != nil && m.Free.High < left.Low:
 		return m.Free
 	}
 	return left

@@ -33,7 +33,7 @@ func TestExplain(t *testing.T) {
 		{"rounding leaves it open", `CUDA out of memory. Tried to allocate 1.00 GiB. GPU 0 has a total capacity of 8.00 GiB of which 1.00 GiB is free. Of the allocated memory 6.00 GiB is allocated by PyTorch, and 0 bytes is reserved by PyTorch but unallocated.`,
 			Unknown, 0, []string{"does not tell for sure"}},
 		{"memory_summary", "|                  PyTorch CUDA memory summary, device ID 3                 |\n|            CUDA OOMs: 1            |        cudaMalloc retries: 2         |\n| Allocated memory      |    1062 MiB |    4877 MiB |\n|       from large pool |    1048 MiB |    4865 MiB |\n| Active memory         |    1062 MiB |    4877 MiB |\n| GPU reserved memory   |   12420 MiB |   12420 MiB |\n| Non-releasable memory |    1358 MiB |   5000 MiB |\n",
-			NoCause, 3, []string{"empty_cache would return 9.77 GiB", "with 1 failed requests and 2 retries"}},
+			NoCause, 3, []string{"empty_cache would return 9.77 GiB", "with 1 failed request and 2 retries"}},
 	} {
 		m := Find("epoch 3\n" + test.text + "\nmore\n")
 		if m == nil {

@@ -8,13 +8,21 @@ import (
 
 // Explain is what the text says and what follows, in sentences.
 func (m *Message) Explain() string {
-	text := append([]string{m.what(), m.why()}, m.where()...)
+	text := append([]string{m.what(), m.why(), m.bytesInWarning()}, m.where()...)
 	if m.Table != nil {
 		text = append(text, "Behind it: "+m.Table.what())
 		text = append(text, m.Table.where()...)
 	}
 	text = append(text, m.advice(), m.toRecord())
 	return strings.Join(slices.DeleteFunc(text, func(s string) bool { return s == "" }), " ")
+}
+
+// count is a number with its noun.
+func count(n int, one, more string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, more)
 }
 
 // onDevice names the device, if the text has it.
@@ -29,7 +37,13 @@ func (m *Message) what() string {
 	on := m.onDevice()
 	switch m.Kind {
 	case Summary:
-		return fmt.Sprintf("A table of torch.cuda.memory_summary%s, with %d failed requests and %d retries: %s is reserved, %s of it allocated.", on, m.OOMs, m.Retries, m.Reserved(), m.Allocated)
+		table := "A table"
+		if m.tables > 1 {
+			table = fmt.Sprintf("The last of %d tables", m.tables)
+		}
+		return fmt.Sprintf("%s of torch.cuda.memory_summary%s, with %s and %s: %s is reserved, %s of it allocated.", table, on, count(m.OOMs, "failed request", "failed requests"), count(m.Retries, "retry", "retries"), m.Reserved(), m.Allocated)
+	case Warned:
+		return fmt.Sprintf("No error, but a warning%s: the driver refused %d bytes when %d of %d were free. PyTorch then returns what it has cached, and asks again; if that fails too, an error follows.", on, m.Warning.Asked, m.Warning.Free, m.Warning.Total)
 	case AddressSpace:
 		return "Out of address space" + on + ": an expandable segment could not be reserved."
 	case Nonsense:
@@ -56,6 +70,14 @@ func (m *Message) what() string {
 	return text
 }
 
+// caller names what has called the driver.
+func (m *Message) caller() string {
+	if m.Backend == "CUDA" || m.Backend == "HIP" {
+		return "the " + m.Backend + " runtime"
+	}
+	return m.Backend
+}
+
 func (m *Message) why() string {
 	switch m.Cause() {
 	case Shortage:
@@ -71,7 +93,7 @@ func (m *Message) why() string {
 	case TooLarge:
 		return "Cause: no device has as much: likely a size that overflowed, or a wrong shape."
 	case Outside:
-		return "Cause: a call of the CUDA runtime found no memory, and not one of PyTorch's allocator: likely the context, handles or workspaces of a library, CUDA graphs, NCCL, or pinned memory of the host. What PyTorch has cached does not serve these."
+		return "Cause: a call of " + m.caller() + " found no memory, and not one of PyTorch's allocator: likely the context, handles or workspaces of a library, CUDA graphs, NCCL, or pinned memory of the host. What PyTorch has cached does not serve these."
 	case PoolAllocator:
 		return "Cause: the allocator that a MemPool has of its own returned nothing, by the text. How much of the device is free need not be why."
 	case NoCause:

@@ -29,6 +29,8 @@ func TestForms(t *testing.T) {
 		{"coloured", "\x1b[0;31mOutOfMemoryError\x1b[0m: CUDA out of memory. Tried to allocate \x1b[1m3.00 GiB\x1b[0m" + whole[strings.Index(whole, ". GPU"):]},
 		{"in JSON, coloured, escaped twice", `{"log":"\\u001b[0;31mOutOfMemoryError\\u001b[0m: ` + strings.ReplaceAll(whole, ". ", `.\\n`) + `\\n"}`},
 		{"in a box", strings.ReplaceAll(whole, " of ", " of │\n│ ")},
+		{"quoted in Markdown", "> " + strings.ReplaceAll(whole, ". ", ".\n> > ")},
+		{"in a page of HTML", "<pre>" + strings.ReplaceAll(strings.ReplaceAll(whole, ". ", ".<br/>"), " is ", "&nbsp;<span class=\"x\">is</span> ") + "</pre>"},
 		{"with spaces that do not break", strings.ReplaceAll(whole, " ", "\u00a0")},
 	} {
 		m := Find("some lines\n" + test.text + "\nand more\n")
@@ -85,6 +87,14 @@ func TestConclusions(t *testing.T) {
 		{"cudaMallocAsync, more than there can be", strings.Replace(async, "1.50 GiB", "15.00 GiB", 1), Shortage, true, "", ""},
 		{"cudaMallocAsync, a fraction", strings.Replace(async, "17179869184.00", "31.00", 1), Fraction, true, "allows 31.00 GiB", ""},
 		{"MPS", "MPS backend out of memory (MPS allocated: 6.00 GiB, other allocations: 1.00 GiB, max allowed: 6.80 GiB). Tried to allocate 459.00 MiB on private pool.", Fraction, true, "PYTORCH_MPS_HIGH_WATERMARK_RATIO allows 6.80 GiB", "gaugeblock"},
+		{"on WSL", "Linux 5.15.153.1-microsoft-standard-WSL2\n" + whole, Shortage, false, "it may lend memory of the host", "that much is sure"},
+		{"on a Jetson", "NvMapMemAllocInternalTagged: 1075072515 error 12\n" + whole, Shortage, false, "likely a shortage", "that much is sure"},
+		{"in pieces, on WSL", "Linux 5.15.153.1-microsoft-standard-WSL2\n" + pieces, Fragmentation, false, "Likely to help", "No byte is free"},
+		{"an XPU, which does not tell what is free", "XPU out of memory. Tried to allocate 3.86 GiB. GPU 0 has a total capacity of 15.56 GiB. Of the allocated memory 13.40 GiB is allocated by PyTorch, and 1.37 GiB is reserved by PyTorch but unallocated.", Shortage, false, "2.09 GiB (to within", "that much is sure"},
+		{"an XPU, which may have enough", "XPU out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 15.56 GiB. Of the allocated memory 13.40 GiB is allocated by PyTorch, and 1.37 GiB is reserved by PyTorch but unallocated.", Unknown, false, "does not tell for sure", "shortage"},
+		{"two processes, mixed", whole[:60] + strings.NewReplacer("GPU 1", "GPU 0", "512.00", "900.00", "21.50", "22.00").Replace(whole) + whole[60:], Unknown, false, "does not tell for sure", "shortage"},
+		{"cuBLAS", "RuntimeError: CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`", Outside, false, "a call of cuBLAS found no memory", "CUDA runtime"},
+		{"NCCL", "ncclUnhandledCudaError: Call to CUDA function failed.\nLast error:\nCuda failure 2 'out of memory'", Outside, false, "a call of NCCL found no memory", "CUDA runtime"},
 		{"CUDA's own error", "RuntimeError: CUDA error: out of memory\nCUDA kernel errors might be asynchronously reported", Outside, false, "not one of PyTorch's allocator", "fragmentation"},
 		{"a size that overflowed", "CUDA out of memory. Tried to allocate more than 1EB memory.", TooLarge, true, "overflowed", ""},
 		{"no addresses", "[ExpandableSegmentVA] Failed to reserve 90 GiB (84 GiB) of virtual address space for an expandable CUDA segment on device 3 (cuda:3). This process", NoAddresses, true, "not what is short", "shortage"},
@@ -128,5 +138,93 @@ func TestSeveral(t *testing.T) {
 	}
 	if text := list[0].Explain(); !strings.Contains(text, "Behind it: A table") || !strings.Contains(text, "empty_cache would return 0.39 GiB") {
 		t.Error(text)
+	}
+}
+
+// TestWarnings: 2.13 and later log exact bytes when the driver refuses memory. They are the sizes of
+// the error behind them, unless memory was freed in between, or it is of another device.
+func TestWarnings(t *testing.T) {
+	const prefix = "[W1129 20:55:16.658499577 CUDACachingAllocator.cpp:623] "
+	const mapping = prefix + "expandable_segments: memory mapping failed with OOM on device 0 while trying to map 20971520 bytes (free: 2084044, total: 1288490188).\n"
+	const segment = "[rank0]:[W] Warning: memory allocation failed with OOM on device 1 while trying to allocate 3221225472 bytes (free: 1073741000, total: 25383256064).\n"
+	const failed = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 32.00 MiB. GPU 0 has a total capacity of 1.20 GiB of which 1.99 MiB is free. Of the allocated memory 482.81 MiB is allocated by PyTorch, and 59.19 MiB is reserved by PyTorch but unallocated.\n"
+	for _, test := range []struct {
+		what, text string
+		free       [2]uint64
+		expandable bool
+		says, not  string
+	}{
+		{"before the error", mapping + mapping + failed, [2]uint64{2084044, 2084044}, true, "the driver refused 20971520 for pages of an expandable segment when 2084044 of 1288490188 were free. ", "export PYTORCH"},
+		{"of another device", segment + failed, [2]uint64{2081423, 2091909}, false, "export PYTORCH", "A warning before"},
+		{"memory was freed in between", strings.Replace(mapping, "2084044", "99999999", 1) + failed, [2]uint64{2081423, 2091909}, true, "99999999 of", "export PYTORCH"},
+		{"behind an error, and before none", failed + mapping, [2]uint64{2081423, 2091909}, false, "export PYTORCH", "A warning before"},
+		{"for a segment", segment + whole, [2]uint64{1073741000, 1073741000}, false, "the driver refused 3221225472 for a segment", "pages"},
+		{"alone", "epoch 3\n" + mapping, [2]uint64{2084044, 2084044}, true, "A warning on device 0, and no error: the driver refused 20.00 MiB, with 1.99 MiB of 1.20 GiB free", "Out of memory"},
+	} {
+		m := Find(test.text)
+		lines := m.Brief()
+		text := m.Explain() + " | " + lines.Happened + " | " + lines.Cause + " | " + lines.Try
+		if got := [2]uint64{m.Free.Low, m.Free.High}; got != test.free || m.Expandable != test.expandable || !strings.Contains(text, test.says) || strings.Contains(text, test.not) {
+			t.Errorf("%s: %v free, expandable %v: %s", test.what, got, m.Expandable, text)
+		}
+	}
+	if m := Find(prefix + "memory allocation failed with OOM on device 1 while trying to allocate 99999999999999999999999 bytes (free: 1, total: 2)"); m != nil {
+		t.Errorf("a number of no size: %+v", m)
+	}
+}
+
+// TestNumbers: what translations and decimal units make of sizes.
+func TestNumbers(t *testing.T) {
+	for text, want := range map[[2]string]string{
+		{"7,65", "GiB"}: "7.65 GiB", {"1,024.50", "MiB"}: "1024.50 MiB", {"1.024,50", "MiB"}: "1024.50 MiB",
+	} {
+		if got := parseSize(text[0], text[1]); got == nil || got.text != want {
+			t.Errorf("%v: %+v", text, got)
+		}
+	}
+	if s := parseSize("1,024", "MiB"); s != nil {
+		t.Errorf("a number that may be two: %+v", s)
+	}
+	if s := parseSize("2.00", "GB"); s == nil || s.Low > 2_000_000_000 || s.High < 2<<30 || s.text != "2.00 GB" {
+		t.Errorf("%+v", s)
+	}
+}
+
+// TestNoError: a text that has no error of the allocator is not explained as one, and says what it has.
+func TestNoError(t *testing.T) {
+	for text, want := range map[string]string{
+		"torch.OutOfMemoryError: CUDA out of memory.": "its sizes",
+		whole[:30]: "its sizes",
+		"(EngineCore pid=1) ValueError: No available memory for the cache blocks. Try increasing":                 "vLLM's",
+		"Free memory on device (5.37/23.64 GiB) on startup is less than desired GPU memory utilization (0.9":      "vLLM's",
+		"RuntimeError: CUDA out of memory occurred when warming up sampler with 1024 dummy requests.":             "vLLM's",
+		"RuntimeError: Not enough memory. Please try to increase --mem-fraction-static.":                          "SGLang's",
+		"XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory while trying to allocate 4563402752 bytes.":           "XLA's",
+		"[enforce fail at alloc_cpu.cpp:114] DefaultCPUAllocator: not enough memory: you tried to allocate 42 by": "host's memory",
+		"out of resource: shared memory, Required: 147456, Hardware limit: 101376. Reducing block sizes":          "Triton's",
+		"| Allocated memory      |  18000 MiB |  21000 MiB |   5000 GiB |   4982 GiB |":                           "in part",
+		"epoch 3, loss 0.2": "",
+	} {
+		if list, why := FindAll(text), NoError(text); len(list) > 0 || !strings.Contains(why, want) || want == "" && why != "" {
+			t.Errorf("%s: %v, %q", text, list, why)
+		}
+	}
+}
+
+// TestTables: the last table that is whole is read, up to the next one.
+func TestTables(t *testing.T) {
+	table := func(device, allocated string) string {
+		return "| PyTorch CUDA memory summary, device ID " + device + " |\n| CUDA OOMs: 1 | cudaMalloc retries: 2 |\n| Allocated memory | " + allocated + " MiB | 1 MiB |\n"
+	}
+	const reserved = "| GPU reserved memory | 500 MiB | 1 MiB |\n"
+	for _, test := range []struct{ text, device, allocated string }{
+		{table("0", "100") + reserved + table("1", "200") + reserved, "device 1", "200 MiB of it"},
+		{table("0", "100") + reserved + table("1", "200"), "device 0", "100 MiB of it"},
+		{table("0", "100") + table("1", "200") + reserved, "device 1", "200 MiB of it"},
+	} {
+		m := Find(test.text)
+		if text := m.Explain(); !strings.Contains(text, test.device) || !strings.Contains(text, test.allocated) || !strings.Contains(text, "The last of 2 tables") || m.Times != 1 {
+			t.Error(text)
+		}
 	}
 }

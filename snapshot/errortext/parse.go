@@ -5,7 +5,9 @@
 // A text has rounded sizes, so what is computed from it is a range: a conclusion is drawn
 // only if it holds for every size that is rounded to the text.
 //
+//	warnings.go  warnings with exact bytes
 //	squeeze.go   what logs and terminals put between the words is left out
+//	foreign.go   errors that are not the allocator's
 //	parse.go     texts to messages
 //	size.go      rounded sizes
 //	cause.go     the conclusions
@@ -33,6 +35,7 @@ const (
 	Nonsense     Kind = "above 1 EB"       // a size that no device has
 	Runtime      Kind = "CUDA runtime"     // a call of CUDA that is none of the allocator's
 	Summary      Kind = "memory_summary"   // no error
+	Warned       Kind = "warning"          // a refusal of the driver (2.13 and later), and no error
 )
 
 // Message is what a text says. A size that it does not have is nil.
@@ -61,7 +64,10 @@ type Message struct {
 	NoExpandable string   `json:"no_expandable,omitempty"` // why expandable_segments cannot be used, by the rest of the input
 	Windows      bool     `json:"windows"`                 // the rest of the input has paths of Windows
 	Table        *Message `json:"table,omitempty"`         // the memory_summary behind the error
+	Warning      *Warning `json:"warning,omitempty"`       // the last one before the error
 
+	lends        bool // the rest of the input names a system whose driver lends memory of the host
+	tables       int  // of a summary: how many the text has
 	hidesProcess bool // the driver does not tell what a process has, as on WSL
 }
 
@@ -72,11 +78,11 @@ type Process struct {
 }
 
 // Texts are matched without white space: a terminal or a log may have wrapped them anywhere.
-const size = `(\d+(?:\.\d+)?)(bytes|[KMGTPE]i?B|B)`
+const size = `(\d+(?:[.,]\d+)*)(bytes|[KMGTPE]i?B|B)`
 
 var (
-	begins  = regexp.MustCompile(`(?:([A-Z]{2,5})outofmemory\.(?:Triedtoallocate\d|Allocationwaspreemptively)|(MPS)backendoutofmemory|([A-Z]{2,5})outofmemory\.Triedtoallocatemorethan|Allocationondevice(\d+)wouldexceedallowedmemory|(CUDA|HIP)error:outofmemory|\[ExpandableSegmentVA\]Failedtoreserve)`)
-	anchors = []string{"outofmemory", "wouldexceedallowedmemory", "[ExpandableSegmentVA]Failedtoreserve"}
+	begins  = regexp.MustCompile(`(?:([A-Z]{2,5})outofmemory\.(?:Triedtoallocate\d|Allocationwaspreemptively)|(MPS)backendoutofmemory|([A-Z]{2,5})outofmemory\.Triedtoallocatemorethan|Allocationondevice(\d+)wouldexceedallowedmemory|(CUDA|HIP)error:outofmemory|(CUBLAS|CUDNN|CUSOLVER|CUSPARSE)_STATUS_ALLOC_FAILED|(Cu)dafailure\d*'outofmemory'|\[ExpandableSegmentVA\]Failedtoreserve)`)
+	anchors = []string{"outofmemory", "_STATUS_ALLOC_FAILED", "wouldexceedallowedmemory", "[ExpandableSegmentVA]Failedtoreserve"}
 	device  = regexp.MustCompile(`(?:[GN]PU(\d+)(?:has|;)|ondevice(\d+)\))`)
 	process = regexp.MustCompile(`Process(\d+)has` + size + `memoryinuse`)
 )
@@ -128,6 +134,7 @@ func FindAll(text string) (list []*Message) {
 	found := starts(squeezed)
 	seen := map[string]*Message{}
 	var outside []*Message
+	warnings, from := findWarnings(squeezed), 0
 	for i, at := range found {
 		end := min(len(squeezed), at[0]+longest)
 		if i+1 < len(found) {
@@ -137,6 +144,8 @@ func FindAll(text string) (list []*Message) {
 		if m == nil {
 			continue
 		}
+		m.readWarnings(warnings, from, at[0])
+		from = at[0]
 		key := m.key()
 		if seen[key] != nil {
 			seen[key].Times++
@@ -151,12 +160,15 @@ func FindAll(text string) (list []*Message) {
 	}
 	table := findSummary(text)
 	list = append(list, outside...)
+	if w := warned(warnings); len(list) == 0 && w != nil {
+		list = append(list, w)
+	}
 	if len(list) == 0 && table != nil {
 		return []*Message{table}
 	}
 	why, windows := noExpandable(text)
 	for _, m := range list {
-		m.NoExpandable, m.Windows = why, windows
+		m.NoExpandable, m.Windows, m.lends = why, windows, sharesMemory.MatchString(text)
 	}
 	if len(list) > 0 && table != nil && table.Device == list[0].Device {
 		list[0].Table = table
@@ -213,6 +225,10 @@ func parse(body, all string, at []int) *Message {
 		m.Kind = Nonsense
 	case group(5) != "":
 		m.Kind = Runtime
+	case group(6) != "":
+		m.Kind, m.Backend = Runtime, strings.Replace(group(6), "CU", "cu", 1)
+	case group(7) != "":
+		m.Kind, m.Backend = Runtime, "NCCL"
 	case strings.HasPrefix(body, "[Exp"):
 		m.Kind, m.Backend = AddressSpace, "CUDA"
 	case strings.Contains(body, "preemptively"):
@@ -223,7 +239,7 @@ func parse(body, all string, at []int) *Message {
 	}
 	m.readDevice(body)
 	for _, f := range fields {
-		if s := f.find.FindStringSubmatch(body); s != nil && *f.to(m) == nil {
+		if s := once(f.find, body); s != nil && *f.to(m) == nil {
 			*f.to(m) = parseSize(s[1], s[2])
 		}
 	}
@@ -239,11 +255,26 @@ func parse(body, all string, at []int) *Message {
 	return m
 }
 
+// once is the match of a field. It is nil where the text behind a beginning has the field with two
+// sizes: what two processes have written at the same time is mixed, and one of them is another's.
+func once(find *regexp.Regexp, body string) []string {
+	all := find.FindAllStringSubmatch(body, -1)
+	for _, s := range all {
+		if s[1] != all[0][1] || s[2] != all[0][2] {
+			return nil
+		}
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	return all[0]
+}
+
 // noSize and more is what the driver says where it does not know: all bits of a number are set.
 const noSize = 1 << 50
 
 func (m *Message) readDevice(body string) {
-	if d := device.FindStringSubmatch(body); d != nil && m.Device < 0 {
+	if d := once(device, body); d != nil && m.Device < 0 {
 		m.Device, _ = strconv.Atoi(d[1] + d[2])
 	}
 }
@@ -271,7 +302,7 @@ var reserved = regexp.MustCompile(`;` + size + `(reservedintotalbyPyTorch|cached
 
 // readReserved reads what texts before 2.1 say of reserved memory.
 func (m *Message) readReserved(body string) {
-	s := reserved.FindStringSubmatch(body)
+	s := once(reserved, body)
 	if s == nil || m.Allocated == nil {
 		return
 	}

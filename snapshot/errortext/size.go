@@ -17,8 +17,19 @@ type Size struct {
 }
 
 // parseSize reads a number and a unit; nil if it is none. The text has it rounded to its
-// last digit, or in a summary cut off.
+// last digit, or in a summary cut off. PyTorch writes GiB; where somebody has made GB of it, it may
+// be either.
 func parseSize(number, unit string) *Size {
+	if n := len(unit); n == 2 && unit != "by" {
+		s := parseSize(number, unit[:1]+"iB")
+		if s != nil {
+			binary := float64(uint64(1) << (10 * (1 + strings.IndexByte("KMGTPE", unit[0]))))
+			decimal := math.Pow(1000, float64(1+strings.IndexByte("KMGTPE", unit[0])))
+			s.Low, s.text = uint64(float64(s.Low)*decimal/binary), s.text[:len(s.text)-2]+"B"
+		}
+		return s
+	}
+	number = decimalPoint(number)
 	n, err := strconv.ParseFloat(number, 64)
 	if err != nil || n < 0 {
 		return nil
@@ -35,6 +46,20 @@ func parseSize(number, unit string) *Size {
 	}
 	most := min((n+digit)*scale, 1<<62)
 	return &Size{uint64(max(0, n-below) * min(scale, 1<<62/max(n, 1))), uint64(most), number + " " + unit}
+}
+
+// decimalPoint writes a number that a locale or a translation has changed as PyTorch does: 7,65 and
+// 1,024.00. One like 1,024, of which it is open what it is, stays, and is no number.
+func decimalPoint(number string) string {
+	comma, point := strings.LastIndexByte(number, ','), strings.LastIndexByte(number, '.')
+	switch {
+	case comma < 0:
+	case point > comma:
+		return strings.ReplaceAll(number, ",", "")
+	case point >= 0, strings.Count(number, ",") == 1 && len(number)-comma != 4:
+		return strings.ReplaceAll(strings.ReplaceAll(number, ".", ""), ",", ".")
+	}
+	return number
 }
 
 // String is a size as the text has it, or the middle of its range with its precision.

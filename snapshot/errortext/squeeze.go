@@ -24,11 +24,14 @@ func Decode(raw []byte) string {
 
 var (
 	colour     = regexp.MustCompile(`^(?:\x1b|\\+u001[bB]|\\+x1[bB]|\\+033|\^\[)\[[0-9;?]*[A-Za-z]`)
+	quoted     = regexp.MustCompile(`^\n[ \t]*(?:>[> \t]*)?`) // a line of an answer in Markdown or mail
+	tag        = regexp.MustCompile(`^</?(?:br|p|pre|code|span|div|b|td|tr)\b[^<>\n]{0,200}>`)
 	rankPrefix = regexp.MustCompile(`^\[(?:rank)?\d+\]:`)
 )
 
 // squeeze leaves out what logs, terminals and notebooks put between the words of a message:
-// white space, colours, escapes of JSON, the borders of boxes, and the prefixes of ranks.
+// white space, colours, escapes of JSON, the borders of boxes, marks of quotations, tags of HTML, and
+// the prefixes of ranks.
 func squeeze(text string) string {
 	out := make([]byte, 0, len(text))
 	for i := 0; i < len(text); {
@@ -45,8 +48,14 @@ func squeeze(text string) string {
 // skipped is how many bytes at the beginning of a text are left out.
 func skipped(text string) int {
 	switch c := text[0]; {
+	case c == '\n':
+		return len(quoted.FindString(text))
 	case c <= ' ' && c != 0x1b:
 		return 1
+	case c == '<':
+		return len(tag.FindString(text))
+	case c == '&' && strings.HasPrefix(text, "&nbsp;"):
+		return len("&nbsp;")
 	case c == 0x1b, c == '^':
 		return len(colour.FindString(text))
 	case c == '\\':
@@ -66,6 +75,9 @@ func skipped(text string) int {
 	}
 	return 0
 }
+
+// sharesMemory are names of systems on which the driver may lend memory of the host, or shares it.
+var sharesMemory = regexp.MustCompile(`microsoft-standard-WSL|WSL2|NvMapMem|NvMapHandle|-tegra\b`)
 
 var windowsPath = regexp.MustCompile(`(?:^|[^A-Za-z])[A-Z]:\\+(?:Users|Program|Windows|Python|[A-Za-z0-9_. -]+\\)`)
 

@@ -2,6 +2,7 @@ package errortext
 
 import (
 	"regexp"
+	"slices"
 	"strconv"
 )
 
@@ -13,20 +14,29 @@ var (
 	counts = regexp.MustCompile(`CUDA OOMs: (\d+).*?cudaMalloc retries: (\d+)`)
 )
 
-// findSummary reads the last table of memory_summary in a text, nil if there is none.
+// findSummary reads the last table of memory_summary in a text that has the rows that are needed,
+// nil if there is none.
 func findSummary(text string) *Message {
-	found := table.FindAllStringSubmatchIndex(text, -1)
-	if len(found) == 0 {
-		return nil
+	found, end := table.FindAllStringSubmatchIndex(text, -1), len(text)
+	for _, at := range slices.Backward(found) {
+		m := readSummary(text[at[0]:end])
+		if m != nil {
+			m.Times, m.tables = 1, len(found)
+			m.Device, _ = strconv.Atoi(text[at[2]:at[3]])
+			return m
+		}
+		end = at[0]
 	}
-	last := found[len(found)-1]
-	m := &Message{Kind: Summary, Backend: "CUDA", Times: len(found)}
-	m.Device, _ = strconv.Atoi(text[last[2]:last[3]])
-	body := text[last[0]:]
+	return nil
+}
+
+// readSummary reads a table; nil if rows are missing.
+func readSummary(body string) *Message {
+	m := &Message{Kind: Summary, Backend: "CUDA"}
 	values := map[string]*Size{}
 	for _, r := range rows.FindAllStringSubmatch(body, -1) {
 		if values[r[1]] == nil {
-			values[r[1]] = parseSize(r[2], r[3])
+			values[r[1]] = parseSize(r[2], binaryUnit(r[3]))
 		}
 	}
 	if c := counts.FindStringSubmatch(body); c != nil {
@@ -41,4 +51,12 @@ func findSummary(text string) *Message {
 		m.CachedWhole = difference(difference(values["GPU reserved memory"], active), cut)
 	}
 	return m
+}
+
+// binaryUnit is a unit of a table: those before 2.0 call MiB MB.
+func binaryUnit(unit string) string {
+	if len(unit) == 2 {
+		return unit[:1] + "iB"
+	}
+	return unit
 }

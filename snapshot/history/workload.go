@@ -123,7 +123,13 @@ func (w *Workload) AllocatedAtStart() uint64 {
 
 // PeakRequested is the peak of requested_bytes: the largest sum of the requested sizes
 // of allocations that are live at one time. No allocator can do with a smaller limit.
-func (w *Workload) PeakRequested() uint64 {
+func (w *Workload) PeakRequested() uint64 { return w.peakRequested(false) }
+
+// PeakAsked is the same with the requests that failed in the recorded run: what the program would
+// have had at one time if none had failed.
+func (w *Workload) PeakAsked() uint64 { return w.peakRequested(true) }
+
+func (w *Workload) peakRequested(withFailed bool) uint64 {
 	requested := make([]uint64, w.Allocations)
 	live := make([]bool, w.Allocations)
 	now, peak := uint64(0), uint64(0)
@@ -152,6 +158,10 @@ func (w *Workload) PeakRequested() uint64 {
 		case Malloc:
 			requested[q.ID] = q.Bytes
 			set(q.ID, true)
+		case FailedMalloc:
+			if withFailed {
+				peak = max(peak, now+q.Bytes)
+			}
 		case Free:
 			set(q.ID, false)
 		case Other: // a restore of a pool frees allocations, and makes freed ones live again

@@ -3,6 +3,7 @@ package report
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -239,7 +240,8 @@ func TestComparison(t *testing.T) {
 }
 
 // TestUnknownLimit: where the record leaves the limit open, the page has the range of it, asks
-// for it, and the row of the best settings has the figures of the limits that are enough.
+// for it, and the row of the best settings has the figures of a limit that is enough, but the range
+// of all, as JSON has it.
 func TestUnknownLimit(t *testing.T) {
 	f := open(t, filepath.Join("..", "tell", "testdata", "snapshots", "gpt_oom7.default.limit.pickle.gz"))
 	workload, err := play.FromSnapshot(f, 0)
@@ -255,11 +257,26 @@ func TestUnknownLimit(t *testing.T) {
 		t.Errorf("%q, %q", w.AskLimit, w.LimitNote)
 	}
 	const enough = 4_240_000_000 // the batch that failed was allocated
-	if best := w.Predictions[0]; !best.Recommended || !best.DependsOn || best.AllocRetries != 0 || best.PeakAllocated < enough || best.PeakReserved[0] < best.PeakAllocated {
+	if best := w.Predictions[0]; !best.Recommended || !best.DependsOn || best.AllocRetries != 0 || best.PeakAllocated < enough || best.PeakReserved[0] >= best.PeakAllocated {
 		t.Errorf("%+v", best)
 	}
 	if now := w.Predictions[1]; now.DependsOn || now.AllocRetries != 2 {
 		t.Errorf("%+v", now)
+	}
+	text, err := json.Marshal(tell.Answer{Comparison: comparison})
+	var object struct {
+		Rows []struct {
+			Range     [2]uint64 `json:"peak_reserved_range"`
+			Allocated uint64    `json:"peak_allocated"`
+		} `json:"rows"`
+	}
+	if err := errors.Join(err, json.Unmarshal(text, &object)); err != nil {
+		t.Fatal(err)
+	}
+	for i, p := range w.Predictions {
+		if r := object.Rows[i]; r.Range != p.PeakReserved || r.Allocated != p.PeakAllocated {
+			t.Errorf("JSON has %+v, and the page %+v", r, p)
+		}
 	}
 }
 

@@ -32,7 +32,7 @@ func (c Answer) row(p *compare.Prediction) any {
 	if differences == nil {
 		differences = []string{}
 	}
-	reserved, open := p.PeakReservedRange()
+	f := p.Figures()
 	v := struct {
 		Settings       string      `json:"settings"`
 		MemoryFraction uint64      `json:"memory_fraction_bytes,omitempty"`
@@ -51,8 +51,8 @@ func (c Answer) row(p *compare.Prediction) any {
 		Recorded       bool        `json:"recorded"`
 		SmallestLimit  *bytesRange `json:"smallest_limit,omitempty"`
 	}{
-		p.Settings.Text, p.Fraction, p.Release, c.Limit, p.PeakReserved, jsonRange{reserved.Low, reserved.High, open}, p.PeakAllocated,
-		p.Retries, p.DeviceAllocs, p.DeviceFrees, p.OOMs, nil, p.Exact(), differences, p.Recorded, nil,
+		p.Settings.Text, p.Fraction, p.Release, c.Limit, f.PeakReserved, jsonRange{f.Reserved.Low, f.Reserved.High, f.Open}, f.PeakAllocated,
+		f.Retries, f.DeviceAllocs, f.DeviceFrees, f.OOMs, nil, p.Exact(), differences, p.Recorded, nil,
 	}
 	if fails, known := p.Fails(); known {
 		v.OOM = &fails

@@ -88,7 +88,7 @@ func traceStream(op *trace.Op, index int, streams []spec.Stream) (spec.Stream, e
 func (h *History) checkKnown(op *trace.Op, out Outcome) error {
 	var named []int64
 	switch op.Kind.Memory() {
-	case trace.MemoryFrees, trace.MemoryRecords:
+	case trace.MemoryFrees, trace.MemoryRecords, trace.MemoryResizes:
 		named = []int64{op.ID}
 	case trace.MemoryRestores:
 		named = append(append(named, op.Live...), op.Freed...)
@@ -122,15 +122,24 @@ var effects = map[trace.OpKind]func(h *History, a applied){
 		h.trace.allocations[a.ID] = made
 		h.Allocated(made)
 	},
-	trace.OpFree:               func(h *History, a applied) { h.Freed(h.trace.allocations[a.ID].Ptr) },
-	trace.OpFreeOn:             func(h *History, a applied) { h.Freed(h.trace.allocations[a.ID].Ptr) },
-	trace.OpRecordStream:       func(h *History, a applied) { h.StreamRecorded(h.trace.allocations[a.ID].Ptr, a.Device, a.stream) },
-	trace.OpEmptyCache:         nil,
-	trace.OpSetMemoryFraction:  nil,
-	trace.OpConfigure:          nil,
-	trace.OpResetPeak:          nil,
-	trace.OpResetAccumulated:   func(h *History, a applied) { h.AccumulatedStatsReset(a.Device) },
-	trace.OpEnable:             func(h *History, a applied) { h.trace.uncached = !a.Enabled },
+	trace.OpFree:              func(h *History, a applied) { h.Freed(h.trace.allocations[a.ID].Ptr) },
+	trace.OpFreeOn:            func(h *History, a applied) { h.Freed(h.trace.allocations[a.ID].Ptr) },
+	trace.OpRecordStream:      func(h *History, a applied) { h.StreamRecorded(h.trace.allocations[a.ID].Ptr, a.Device, a.stream) },
+	trace.OpEmptyCache:        nil,
+	trace.OpSetMemoryFraction: nil,
+	trace.OpConfigure:         nil,
+	trace.OpResetPeak:         nil,
+	trace.OpResetAccumulated:  func(h *History, a applied) { h.AccumulatedStatsReset(a.Device) },
+	trace.OpEnable:            func(h *History, a applied) { h.trace.uncached = !a.Enabled },
+	trace.OpResize: func(h *History, a applied) {
+		made := h.trace.allocations[a.ID]
+		h.Freed(made.Ptr)
+		made.Bytes = a.Size
+		h.trace.allocations[a.ID] = made
+		h.Allocated(made)
+	},
+	trace.OpSleep:              nil, // what is allocated stays so
+	trace.OpWake:               nil,
 	trace.OpNeedMemoryCallback: nil, // what it frees is in Outcome.Freed of the operation that calls it
 
 	trace.OpPoolCreate:  func(h *History, a applied) { h.PoolCreated(a.Device, a.Pool) },

@@ -89,6 +89,7 @@ const (
 	MemoryCopies                 // work reads one range and writes one
 	MemoryLends                  // a callback frees Frees when it is asked
 	MemoryRestores               // Freed are not allocated any more, Live are
+	MemoryResizes                // ID has Size bytes from here on
 )
 
 // numberEffect is what an operation does with a number of its own.

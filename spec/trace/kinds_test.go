@@ -31,7 +31,7 @@ func TestEveryKind(t *testing.T) {
 		own := strings.Fields(k.v2.must + " " + k.v2.may)
 		for field, named := range map[string]bool{
 			"id": slices.Contains([]MemoryEffect{
-				MemoryAllocates, MemoryFrees, MemoryRecords, MemoryShares, MemoryOpens, MemoryCloses,
+				MemoryAllocates, MemoryFrees, MemoryRecords, MemoryShares, MemoryOpens, MemoryCloses, MemoryResizes,
 			}, k.memory),
 			"reads":  k.memory == MemoryTouches || k.memory == MemoryCopies,
 			"writes": k.memory == MemoryTouches || k.memory == MemoryCopies,

@@ -15,14 +15,21 @@ const (
 	OpResetAccumulated   OpKind = "reset_accumulated_stats"
 	OpEnable             OpKind = "enable"
 	OpNeedMemoryCallback OpKind = "need_memory_callback"
+	OpResize             OpKind = "resize"
+	OpSleep              OpKind = "sleep"
+	OpWake               OpKind = "wake"
 )
 
 var memoryKinds = map[OpKind]kind{
 	OpMalloc: {
 		target: TargetAllocator, memory: MemoryAllocates, pluggable: true,
-		v2: fields{"id size", "stream addr"}, v1: &fields{"id size stream", "addr error message"},
+		v2: fields{"id size", "stream addr align"}, v1: &fields{"id size stream", "addr error message"},
 		words: func(op *Op) string {
-			return fmt.Sprintf("malloc %s on stream %d as id %d", SizeInWords(op.Size), op.Stream, op.ID)
+			aligned := ""
+			if op.Align > 0 {
+				aligned = fmt.Sprintf(" aligned to %d", op.Align)
+			}
+			return fmt.Sprintf("malloc %s%s on stream %d as id %d", SizeInWords(op.Size), aligned, op.Stream, op.ID)
 		},
 	},
 	OpFree: {
@@ -72,4 +79,11 @@ var memoryKinds = map[OpKind]kind{
 		v2:    fields{"frees", ""},
 		words: func(op *Op) string { return fmt.Sprintf("need_memory_callback that frees %v", op.Frees) },
 	},
+	OpResize: {
+		target: TargetAllocator, memory: MemoryResizes,
+		v2:    fields{"id size", ""},
+		words: func(op *Op) string { return fmt.Sprintf("resize id %d to %s", op.ID, SizeInWords(op.Size)) },
+	},
+	OpSleep: {target: TargetAllocator, memory: MemoryNone, words: nameOnly},
+	OpWake:  {target: TargetAllocator, memory: MemoryNone, words: nameOnly},
 }

@@ -25,7 +25,8 @@ type Op struct {
 	Current *int
 
 	ID     int64       // the allocation
-	Size   uint64      // bytes: malloc; device_free
+	Size   uint64      // bytes: malloc, resize; device_free
+	Align  uint64      // malloc: the address is to be a multiple of so many bytes; 0: no such wish
 	Stream int         // index into Header.Streams
 	On     int         // wait_stream: the stream that is waited for, of the same device
 	Peer   spec.Device // peer_access: the device whose memory Device is to reach
@@ -124,6 +125,7 @@ var lineTable = newJSONTable("a line", []jsonMember[traceLine]{
 	wholeMember("id", func(l *traceLine) *int64 { return &l.op.ID }),
 	wholeMember("size", func(l *traceLine) *uint64 { return &l.op.Size }),
 	wholeMember("bytes", func(l *traceLine) *uint64 { return &l.op.Size }),
+	wholeMember("align", func(l *traceLine) *uint64 { return &l.op.Align }),
 	wholeMember("device", func(l *traceLine) *spec.Device { return &l.op.Device }),
 	handleMember("thread", func(l *traceLine) *spec.Thread { return &l.op.Thread }),
 	wholeMember("stream", func(l *traceLine) *int { return &l.op.Stream }),

@@ -156,7 +156,7 @@ func (r *references) checkMemory(op *Op, effect MemoryEffect) string {
 	switch effect {
 	case MemoryAllocates, MemoryOpens:
 		return r.wantUnused(op.ID)
-	case MemoryFrees:
+	case MemoryFrees, MemoryResizes:
 		return r.wantFreeable(op.ID)
 	case MemoryRecords, MemoryShares:
 		return r.wantUsable(op.ID)

@@ -31,6 +31,7 @@ var mayImport = map[string][]string{
 	"internal/unpack":     {},
 	"internal/brief":      {},
 	"internal/checkout":   {},
+	"internal/rulenotes":  {"internal/checkout"},
 	"internal/gcpercent":  {},
 	"internal/rewrite":    {},
 	"internal/inorder":    {},

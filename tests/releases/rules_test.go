@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"gaugeblock/alloc"
+	"gaugeblock/internal/rulenotes"
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
 	"gaugeblock/tools/replay"
@@ -85,7 +86,7 @@ var heldElsewhere = map[string]string{
 	"FailedImportUndone":             "the same",
 	"ImportReservesItsSize":          "the same",
 	"UnmapWaitsForItsDevice":         "the lockstep with 2.14 and 2.15: a wait is in no trace",
-	"ExactAddress":                   "the libraries since 2.13: traces have no such request",
+	"ExactAddress":                   "tools/torch.TestMallocAt: traces have no such request",
 	"Annotations":                    "the libraries since 2.14: traces have no annotation",
 	"PrivatePoolStats":               "the libraries since 2.13: the statistics of a trace are not by pool",
 }
@@ -148,40 +149,18 @@ func exact(t *testing.T, file string, rules upstream.Rules) bool {
 	return err == nil && result.Exact // other rules may refuse its settings
 }
 
-// notInModel are the rules that the model leaves out, with the reason.
-var notInModel = map[string]string{
-	"FractionMakesCurrent":   "one device has no current device",
-	"RoutedEmptyCacheFails":  "only in 2.6 and 2.7",
-	"FabricByQuery":          "no sharing between processes",
-	"FabricPagesUnmap":       "the same",
-	"HandleSaysKind":         "the same",
-	"FailedImportUndone":     "the same",
-	"ImportReservesItsSize":  "the same",
-	"FailedMappingUndone":    "the model's driver undoes a failed mapping in every release",
-	"FailedUnmapAsserts":     "the model has no texts of errors",
-	"UnmapWaitsForItsDevice": "one device",
-	"ExactAddress":           "no such request",
-	"Annotations":            "no trace entries",
-	"PrivatePoolStats":       "the statistics are not by pool",
-}
-
-// notInAlloc are the rules that the allocator does not read: it does what 2.11 does.
-var notInAlloc = map[string]string{
-	"FractionMakesCurrent": "only in releases up to 2.9",
-	"FabricPagesUnmap":     "of sharing between processes, not yet",
-	"HandleSaysKind":       "the same", "FailedImportUndone": "the same", "ImportReservesItsSize": "the same",
-	"FailedMappingUndone":    "the state after a failed driver call, not yet",
-	"FailedUnmapAsserts":     "the same",
-	"UnmapWaitsForItsDevice": "not yet",
-}
-
-// TestEveryRuleIsRead: the allocator and the model ask each rule.
+// TestEveryRuleIsRead: the allocator and the model ask each rule, but where its comment says why not.
+// tla.TestEveryRuleIsSpecified is the same of the specification.
 func TestEveryRuleIsRead(t *testing.T) {
-	for folder, exempt := range map[string]map[string]string{"alloc": notInAlloc, "model": notInModel} {
+	reasons, err := rulenotes.Read()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, folder := range []string{"alloc", "model"} {
 		read := selectorsOf(t, filepath.Join("..", "..", folder))
 		for _, r := range rulesOf() {
 			name, _, _ := strings.Cut(r.name, ".") // settings are read by their grammar
-			if reason, left := exempt[r.name]; read[name] == left {
+			if reason, left := reasons[folder][name]; read[name] == left {
 				t.Errorf("%s: %s is read: %v; reason not to: %q", folder, r.name, read[name], reason)
 			}
 		}

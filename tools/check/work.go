@@ -32,6 +32,9 @@ var treatments = [...]treatment{
 		}
 		return nil
 	}},
+	trace.MemoryResizes: {do: func(c *checker, _ *trace.Op) error {
+		return c.bad("a log with memory that is resized cannot be checked")
+	}},
 	// it stays the program's
 	trace.MemoryShares: {do: func(*checker, *trace.Op) error { return nil }},
 	trace.MemoryOpens: {do: func(c *checker, op *trace.Op) error {

@@ -214,3 +214,21 @@ func TestTimes(t *testing.T) {
 		}
 	}
 }
+
+// TestFailedRequestCounts: the request for want of which the recorded program failed is served here,
+// so it counts on both sides of "of requested". The program of the record, with enough memory, is
+// the same up to there.
+func TestFailedRequestCounts(t *testing.T) {
+	f, err := snapshot.Open("../../snapshot/tell/testdata/snapshots/gpt_oom7.default.limit.pickle.gz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := play.FromSnapshot(f, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := compared(t, w, Options{}, "pytorch,expandable_segments:True")
+	if c.Requested <= w.PeakRequested() || c.Requests != w.Mallocs || c.Results[0].Most < c.Requested || c.Results[0].Most > c.Requested*102/100 {
+		t.Errorf("%d requests of %d at one time, expandable segments hold %d", c.Requests, c.Requested, c.Results[0].Most)
+	}
+}

@@ -12,8 +12,8 @@ import (
 
 // Comparison is what several allocators made of the requests of one program.
 type Comparison struct {
-	Requests  int    `json:"requests"`
-	Requested uint64 `json:"peak_requested"` // bytes: no allocator can do with less
+	Requests  int    `json:"requests"`       // for memory
+	Requested uint64 `json:"peak_requested"` // bytes, with requests that failed in the recorded run: to serve all takes no less
 	Limit     uint64 `json:"limit"`          // bytes; 0: none
 	// Notes are what the comparison leaves out of the record.
 	Notes   []string `json:"notes"`
@@ -23,10 +23,11 @@ type Comparison struct {
 // Compare makes the requests of a workload of each candidate in turn. progress, if there is one,
 // hears how many are done.
 func Compare(w *history.Workload, candidates []Candidate, o Options, progress func(done int)) (*Comparison, error) {
-	if w.PeakRequested() >= unlimited/2 {
-		return nil, fmt.Errorf("the program requests %s at one time, and a fake GPU has %s", spec.FormatSize(w.PeakRequested()), spec.FormatSize(unlimited))
+	requested := w.PeakAsked()
+	if requested >= unlimited/2 {
+		return nil, fmt.Errorf("the program requests %s at one time, and a fake GPU has %s", spec.FormatSize(requested), spec.FormatSize(unlimited))
 	}
-	c := &Comparison{Requests: len(w.Requests), Requested: w.PeakRequested(), Limit: o.Limit, Notes: notes(w)}
+	c := &Comparison{Requests: w.Mallocs, Requested: requested, Limit: o.Limit, Notes: notes(w)}
 	for i := range candidates {
 		r, err := candidates[i].run(w, &o)
 		if err != nil {

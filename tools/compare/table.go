@@ -21,7 +21,7 @@ func (c *Comparison) Text(width int) string {
 		limit = "on a device of " + spec.FormatSize(c.Limit)
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d requests, at most %s at one time, %s.\n\n%s\n", c.Requests, spec.FormatSize(c.Requested), limit, c.table(width))
+	fmt.Fprintf(&b, "%d requests for memory, at most %s at one time, %s.\n\n%s\n", c.Requests, spec.FormatSize(c.Requested), limit, c.table(width))
 	for i := range c.Results {
 		if r := &c.Results[i]; r.Error != "" {
 			fmt.Fprintf(&b, "\n%s ended early: %s\n", r.Allocator, r.Error)

@@ -34,10 +34,12 @@ type command struct {
 
 // requestLine is what a program is asked.
 type requestLine struct {
-	// begin, malloc, free, record_stream, empty_cache, end_thread
+	// begin, malloc, free, record_stream, empty_cache, end_thread, resize, sleep, wake, end
 	Do      string  `json:"do"`
 	Ptr     *uint64 `json:"ptr,omitempty"`  // free and record_stream, also of the null pointer
 	Size    *uint64 `json:"size,omitempty"` // malloc and free, also of 0 bytes
+	Align   uint64  `json:"align,omitempty"`
+	To      uint64  `json:"to,omitempty"` // resize: the new size
 	Device  int     `json:"device"`
 	Stream  uint64  `json:"stream"`
 	Thread  int32   `json:"thread,omitempty"`
@@ -53,12 +55,20 @@ type answerLine struct {
 	// In the answer to begin.
 	Contract string `json:"contract"`
 	Empties  bool   `json:"empties"` // it has an empty_cache
+	Aligns   bool   `json:"aligns"`  // it takes "align"
+	Resizes  bool   `json:"resizes"`
+	Sleeps   bool   `json:"sleeps"`  // it has sleep and wake
+	Ends     bool   `json:"ends"`    // it has an end
+	Resized  bool   `json:"resized"` // to resize
 }
 
 func (c *command) contract() string { return c.says.Contract }
 func (c *command) records() bool    { return strings.Contains(c.says.Contract, "record_stream") }
 func (c *command) empties() bool    { return c.says.Empties }
 func (c *command) named() Functions { return Functions{} }
+func (c *command) can() abilities {
+	return abilities{aligns: c.says.Aligns, resizes: c.says.Resizes, sleeps: c.says.Sleeps, ends: c.says.Ends}
+}
 
 // begin makes a new allocator: the program is asked to, and started anew if it has ended.
 func (c *command) begin(gpu *fakegpu.GPU) error {
@@ -153,14 +163,16 @@ func (c *command) call(m message) (words [8]uint64, exception string) {
 	w := &m.Words
 	request := requestLine{Thread: m.Number}
 	switch m.Type {
-	case orderMalloc:
-		request = requestLine{Do: "malloc", Size: &w[0], Device: int(w[1]), Stream: handle(w[2], w[5]), Thread: m.Number}
+	case orderMalloc, orderMallocAligned:
+		request = requestLine{Do: "malloc", Size: &w[0], Align: w[3], Device: int(w[1]), Stream: handle(w[2], w[5]), Thread: m.Number}
 	case orderFree:
 		request = requestLine{Do: "free", Ptr: &w[0], Size: &w[1], Device: int(w[2]), Stream: handle(w[3], w[5]), Thread: m.Number}
 	case orderRecordStream:
 		request = requestLine{Do: "record_stream", Ptr: &w[0], Stream: w[1], Device: int(w[3])}
-	case orderReset:
-		request.Do = "empty_cache"
+	case orderResize:
+		request = requestLine{Do: "resize", Ptr: &w[0], Size: &w[1], To: w[5], Device: int(w[2]), Stream: w[3]}
+	case orderReset, orderSleep, orderWake, orderEnd:
+		request.Do = map[int32]string{orderReset: "empty_cache", orderSleep: "sleep", orderWake: "wake", orderEnd: "end"}[m.Type]
 	case orderEndThread:
 		request.Do = "end_thread"
 	}
@@ -168,7 +180,10 @@ func (c *command) call(m message) (words [8]uint64, exception string) {
 	if err != nil {
 		c.ended(err)
 	}
-	if answer.Ptr != nil {
+	switch {
+	case m.Type == orderResize && answer.Resized:
+		words[0] = 1
+	case answer.Ptr != nil:
 		words[0] = *answer.Ptr
 	}
 	return words, answer.Error

@@ -21,7 +21,11 @@ type Contract struct {
 	Aborts  bool   // it ends the process when a driver call fails
 	Any     bool   // its functions are called with any device current, not only the memory's
 
+	// Anywhere: as Any, and it allocates with any device current as well.
+	Anywhere bool
+
 	Blocking bool   // the streams of programs order with the legacy default stream
+	Warm     bool   // at the end it may keep what it has after its first request
 	Keeps    uint64 // bytes of each device that it may keep at the end
 	Memory   string // what it allocates: "", memory of devices; host or managed
 }
@@ -41,6 +45,9 @@ var contractWords = []struct {
 	{"zero_bytes", func(c *Contract) { c.Zero = true }},
 	{"aborts", func(c *Contract) { c.Aborts = true }},
 	{"any_device", func(c *Contract) { c.Any = true }},
+	{"anywhere", func(c *Contract) { c.Any, c.Anywhere = true, true }},
+	{"idle_sleep", func(c *Contract) { c.SleepsIdle = true }},
+	{"warm", func(c *Contract) { c.Warm = true }},
 	{"blocking", func(c *Contract) { c.Blocking = true }},
 	{"memory=host", func(c *Contract) { c.Memory = "host" }},
 	{"memory=managed", func(c *Contract) { c.Memory = "managed" }},
@@ -126,7 +133,7 @@ func (c Contract) String() string {
 		word string
 	}{
 		{c.Threads, "threads"}, {c.DestroysStreams, "destroys_streams"}, {c.Limited, "limited"}, {c.Zero, "zero_bytes"},
-		{c.Aborts, "aborts"}, {c.Any, "any_device"},
+		{c.Aborts, "aborts"}, {c.Any && !c.Anywhere, "any_device"}, {c.Anywhere, "anywhere"}, {c.SleepsIdle, "idle_sleep"}, {c.Warm, "warm"},
 		{c.Blocking, "blocking"}, {c.Memory != "", "memory=" + c.Memory}, {c.Keeps > 0, fmt.Sprintf("keeps=%d", c.Keeps)}, {c.Align != 256, fmt.Sprintf("align=%d", c.Align)},
 	} {
 		if w.on {

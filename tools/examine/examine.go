@@ -151,6 +151,7 @@ func (s *Search) module(patience time.Duration) (subject, error) {
 func functionsOfModule(text string) (f Functions) {
 	for name, to := range map[string]*string{
 		"malloc": &f.Malloc, "free": &f.Free, "record_stream": &f.RecordStream, "empty_cache": &f.Reset, "init": &f.Init,
+		"malloc_aligned": &f.MallocAligned, "resize": &f.Resize, "sleep": &f.Sleep, "wake": &f.Wake, "end": &f.End,
 	} {
 		if regexp.MustCompile(`(?m)^(def ` + name + `\(|` + name + ` *=)`).MatchString(text) {
 			*to = name
@@ -170,15 +171,17 @@ func (s *Search) Functions() (Functions, error) {
 
 // options are the kit's.
 func (s *Search) options(x *examination) []conformance.Option {
+	can, contract := x.subject.can(), x.contract.Contract
+	contract.Aligned, contract.Resizes, contract.Sleeps = can.aligns, can.resizes, can.sleeps
 	options := []conformance.Option{
-		conformance.ForContract(x.contract.Contract), conformance.AsHardware(), conformance.TrustsCallers(),
+		conformance.ForContract(contract), conformance.AsHardware(), conformance.TrustsCallers(),
 		conformance.Settings(""), conformance.Align(x.contract.Align),
 		conformance.Against(reference.New),
 	}
 	if x.contract.Limited {
 		options = append(options, conformance.HasLimit())
 	}
-	if x.subject.empties() {
+	if x.subject.empties() || can.ends {
 		options = append(options, conformance.Keeps(conformance.KeepsNoMemory))
 	} else {
 		options = append(options, conformance.Keeps(conformance.KeepsAll))

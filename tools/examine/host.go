@@ -47,6 +47,11 @@ const (
 	orderPoolRelease
 	orderEndThread
 	orderQuit
+	orderMallocAligned
+	orderResize
+	orderSleep
+	orderWake
+	orderEnd
 )
 
 // library is the host program with a library, which it loads anew for each program.
@@ -73,6 +78,7 @@ type library struct {
 func (l *library) contract() string { return l.says }
 func (l *library) records() bool    { return l.functions.RecordStream != "" }
 func (l *library) empties() bool    { return l.functions.Reset != "" }
+func (l *library) can() abilities   { return l.functions.can() }
 func (l *library) named() Functions { return l.functions }
 
 // begin starts a process that has the library, on a GPU. The one before ends.

@@ -18,6 +18,8 @@ type allocator struct {
 	devices  int
 	header   *trace.Header
 	live     map[spec.Ptr]allocation
+	gpu      *fakegpu.GPU
+	warm     []uint64 // bytes of each device after a first request; nil: it was not made
 
 	complaint conformance.Complaint // about the latest call
 	words     string
@@ -47,8 +49,35 @@ func (x *examination) newAllocator(driver spec.Driver, h *trace.Header) (_ spec.
 	if err := x.subject.begin(gpu); err != nil {
 		return nil, err
 	}
-	return &allocator{subject: x.subject, contract: x.contract, devices: h.Devices, header: h, live: map[spec.Ptr]allocation{}}, nil
+	a := &allocator{subject: x.subject, contract: x.contract, devices: h.Devices, header: h, gpu: gpu, live: map[spec.Ptr]allocation{}}
+	if x.contract.Warm {
+		return a, a.warmUp()
+	}
+	return a, nil
 }
+
+// warmUp makes a request of each device, and remembers what is held when all is freed.
+func (a *allocator) warmUp() error {
+	for dev := range spec.Device(a.devices) {
+		p, err := a.Malloc(spec.Request{Device: dev, Bytes: 512})
+		if err == nil {
+			err = a.Free(p)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if err := a.EmptyCache(); err != nil {
+		return err
+	}
+	for dev := range spec.Device(a.devices) {
+		a.warm = append(a.warm, a.gpu.InUse(dev))
+	}
+	return nil
+}
+
+// Keeps implements conformance.Keeper.
+func (a *allocator) Keeps() []uint64 { return a.warm }
 
 func (a *allocator) device(op string, dev spec.Device) error {
 	if dev < 0 || int(dev) >= a.devices {
@@ -60,12 +89,14 @@ func (a *allocator) device(op string, dev spec.Device) error {
 // call makes a call, and remembers what it has left behind in the calling thread.
 func (a *allocator) call(m message) (words [8]uint64, exception string) {
 	before := a.currentAt(&m)
+	outside := a.gpu.InAllocator()
+	defer outside()
 	words, exception = a.subject.call(m)
 	a.complaint, a.words = conformance.ComplaintNone, ""
 	left := words[leftWord]
 	switch lastError, device := int32(left>>32), int(int32(left))-1; {
-	case m.Type == orderReset || left == 0:
-	case lastError != 0 && (exception != "" || m.Type == orderMalloc && words[0] == 0):
+	case left == 0 || m.Type == orderReset || m.Type == orderSleep || m.Type == orderWake || m.Type == orderEnd:
+	case lastError != 0 && (exception != "" || m.Type != orderFree && m.Type != orderRecordStream && words[0] == 0):
 		// who is told of a failure looks for the error
 	case lastError != 0:
 		a.complaint, a.words = conformance.ComplaintError, fmt.Sprintf("after %s, cudaPeekAtLastError is %d", m.inWords(), lastError)
@@ -81,9 +112,7 @@ const leftWord = 7
 // currentAt is the device that is current when a call is made.
 func (a *allocator) currentAt(m *message) int {
 	switch m.Type {
-	case orderMalloc:
-		return int(m.Words[1])
-	case orderFree:
+	case orderMalloc, orderMallocAligned, orderFree, orderResize:
 		return int(m.Words[4])
 	case orderRecordStream:
 		return int(m.Words[2])
@@ -93,8 +122,10 @@ func (a *allocator) currentAt(m *message) int {
 
 func (m *message) inWords() string {
 	switch m.Type {
-	case orderMalloc:
+	case orderMalloc, orderMallocAligned:
 		return "the function that allocates"
+	case orderResize:
+		return "resize"
 	case orderFree:
 		return "the function that frees"
 	}
@@ -111,7 +142,9 @@ func threw(call, exception string) error {
 
 // Malloc calls the function that allocates. The null pointer, or an exception, says that
 // there is no memory.
-func (a *allocator) Malloc(r spec.Request) (spec.Ptr, error) {
+func (a *allocator) Malloc(r spec.Request) (spec.Ptr, error) { return a.ask(r, 0) }
+
+func (a *allocator) ask(r spec.Request, align uint64) (spec.Ptr, error) {
 	if err := a.device("malloc", r.Device); err != nil {
 		return 0, err
 	}
@@ -119,8 +152,16 @@ func (a *allocator) Malloc(r spec.Request) (spec.Ptr, error) {
 		return 0, nil
 	}
 	name, own := a.streamName(r.Device, r.Stream, r.Thread)
+	order := orderMalloc
+	if align > 0 {
+		order = orderMallocAligned
+	}
+	current := r.Device
+	if a.contract.Anywhere {
+		current = a.current(r.Device)
+	}
 	words, exception := a.call(message{
-		Type: orderMalloc, Number: int32(r.Thread), Words: [8]uint64{r.Bytes, uint64(r.Device), name, 3: 0, 5: own},
+		Type: order, Number: int32(r.Thread), Words: [8]uint64{r.Bytes, uint64(r.Device), name, align, uint64(current), own},
 	})
 	p := spec.Ptr(words[0])
 	if r.Bytes == 0 {

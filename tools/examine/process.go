@@ -29,8 +29,12 @@ type subject interface {
 	lacking() []string
 	records() bool    // it can be told of uses
 	empties() bool    // its cache can be emptied
+	can() abilities   // what else
 	named() Functions // zero for a program
 }
+
+// abilities are what an allocator may have beside what PyTorch's plugged-in ones have.
+type abilities struct{ aligns, resizes, sleeps, ends bool }
 
 // watchdog ends a process that does not answer.
 type watchdog struct {

@@ -65,6 +65,8 @@ func (w *writer) cplusplus() (string, bool) {
 	f := &w.functions
 	text := strings.NewReplacer("PROGRAM\n", calls, `"MALLOC"`, strconv.Quote(f.Malloc), `"FREE"`, strconv.Quote(f.Free),
 		`"RECORD_STREAM"`, strconv.Quote(named(f.RecordStream)), `"EMPTY_CACHE"`, strconv.Quote(named(f.Reset)),
+		`"MALLOC_ALIGNED"`, strconv.Quote(named(f.MallocAligned)), `"RESIZE"`, strconv.Quote(named(f.Resize)),
+		`"SLEEP"`, strconv.Quote(named(f.Sleep)), `"WAKE"`, strconv.Quote(named(f.Wake)), `"END"`, strconv.Quote(named(f.End)),
 		`"INIT"`, strconv.Quote(named(f.Init)), "DEVICES", strconv.Itoa(w.header.Devices)).Replace(cplusplusProgram)
 	return commented("// ", about) + text, true
 }
@@ -94,7 +96,7 @@ var pythonKinds = map[trace.OpKind]bool{
 // python is the program in Python; false if PyTorch cannot be made to do it.
 func (w *writer) python() (string, bool) {
 	for i := range w.ops {
-		if !pythonKinds[w.ops[i].Kind] {
+		if !pythonKinds[w.ops[i].Kind] || w.ops[i].Align > 0 {
 			return "", false
 		}
 	}
@@ -153,6 +155,9 @@ func callOf(op *trace.Op, open, end string) string {
 	}
 	switch op.Kind {
 	case trace.OpMalloc:
+		if op.Align > 0 {
+			return fmt.Sprintf("allocate_aligned(%d, %d, %d, %d, %d)", op.ID, op.Device, op.Stream, op.Size, op.Align)
+		}
 		return fmt.Sprintf("allocate(%d, %d, %d, %d)", op.ID, op.Device, op.Stream, op.Size)
 	case trace.OpFree:
 		return fmt.Sprintf("release(%d)", op.ID)
@@ -160,6 +165,10 @@ func callOf(op *trace.Op, open, end string) string {
 		return fmt.Sprintf("%s(%d, %d, %d)", op.Kind, op.ID, op.Device, op.Stream)
 	case trace.OpEmptyCache:
 		return "empty_cache()"
+	case trace.OpResize:
+		return fmt.Sprintf("resize(%d, %d)", op.ID, op.Size)
+	case trace.OpSleep, trace.OpWake:
+		return fmt.Sprintf("call_%s()", op.Kind)
 	case trace.OpKernel:
 		return fmt.Sprintf("kernel(%d, %d, %s, %s)", op.Device, op.Stream, list(op.Reads), list(op.Writes))
 	case trace.OpCopy:

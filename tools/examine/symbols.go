@@ -24,6 +24,12 @@ type Functions struct {
 	EndAllocateToPool   string
 	ReleasePool         string
 	Contract            string // gaugeblock_contract
+
+	// And what PyTorch does not know.
+	MallocAligned string
+	Resize        string
+	Sleep, Wake   string
+	End           string
 }
 
 // contractSymbol is the function by which a library says what its contract is.
@@ -143,6 +149,11 @@ func (f *Functions) findHooks(exported []string) {
 		{&f.BeginAllocateToPool, []string{"begin_allocate_to_pool"}},
 		{&f.EndAllocateToPool, []string{"end_allocate_to_pool"}},
 		{&f.ReleasePool, []string{"release_pool"}},
+		{&f.MallocAligned, []string{"malloc_aligned"}},
+		{&f.Resize, []string{"resize"}},
+		{&f.Sleep, []string{"sleep"}},
+		{&f.Wake, []string{"wake"}},
+		{&f.End, []string{"end"}},
 	} {
 		for _, word := range hook.words {
 			like := stem(word)
@@ -158,6 +169,11 @@ func (f *Functions) findHooks(exported []string) {
 	if slices.Contains(exported, contractSymbol) {
 		f.Contract = contractSymbol
 	}
+}
+
+// can says what else the functions are there for.
+func (f *Functions) can() abilities {
+	return abilities{aligns: f.MallocAligned != "", resizes: f.Resize != "", sleeps: f.Sleep != "" && f.Wake != "", ends: f.End != ""}
 }
 
 // listed are the names in a sentence, not all if there are many.
@@ -179,7 +195,8 @@ func (f *Functions) roles() []string {
 		{"malloc", f.Malloc}, {"free", f.Free}, {"record_stream", f.RecordStream}, {"init", f.Init}, {"reset", f.Reset},
 		{"memory_fraction", f.MemoryFraction}, {"base_alloc", f.BaseAllocation},
 		{"begin_allocate_to_pool", f.BeginAllocateToPool}, {"end_allocate_to_pool", f.EndAllocateToPool},
-		{"release_pool", f.ReleasePool}, {"contract", f.Contract},
+		{"release_pool", f.ReleasePool}, {"contract", f.Contract}, {"malloc_aligned", f.MallocAligned}, {"resize", f.Resize},
+		{"sleep", f.Sleep}, {"wake", f.Wake}, {"end", f.End},
 	} {
 		if r.name != "" {
 			list = append(list, r.role+"="+r.name)

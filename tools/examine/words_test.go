@@ -18,6 +18,7 @@ func TestParseContract(t *testing.T) {
 		{"joined", true, "joined"},
 		{"free_stream, threads,destroys_streams", false, "free_stream,threads,destroys_streams"},
 		{"limited zero_bytes aborts any_device align=16", false, "joined,limited,zero_bytes,aborts,any_device,align=16"},
+		{"anywhere,warm,idle_sleep", false, "joined,anywhere,idle_sleep,warm"},
 		{"record_stream", false, "record_stream needs a function of that name"},
 		{"joined,free_stream", false, "it is either joined or free_stream"},
 		{"align=3", false, "align=3 is not a power of two"},
@@ -64,8 +65,8 @@ func TestHooks(t *testing.T) {
 		t.Errorf("%+v, want %+v", f, want)
 	}
 	plain := Functions{Malloc: "alloc", Free: "free"}
-	plain.findHooks([]string{"init", "reset"}) // which may be anything
-	if plain.Init != "" || plain.Reset != "" {
+	plain.findHooks([]string{"end", "init", "reset", "resize", "sleep"}) // which may be anything
+	if plain != (Functions{Malloc: "alloc", Free: "free"}) {
 		t.Errorf("%+v", plain)
 	}
 }

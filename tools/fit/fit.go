@@ -130,7 +130,7 @@ func tryOf(r *run.Result, value int) (Try, error) {
 	}
 	switch failed := r.EndedWithoutMemory(); {
 	case failed != nil:
-		t.At = failed.At
+		t.At, t.InPieces = failed.At, failed.InPieces()
 		return t, nil
 	case r.Status != 0:
 		return t, fmt.Errorf("the program ended with %d, and not for want of memory", r.Status)

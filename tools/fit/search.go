@@ -15,6 +15,7 @@ type Try struct {
 	PeakAllocated uint64  `json:"peak_allocated"`
 	Failed        int     `json:"failed_requests,omitempty"` // for want of memory, after which the program went on
 	At            string  `json:"at,omitempty"`              // the line at which memory ran out
+	InPieces      bool    `json:"in_pieces,omitempty"`       // then there was enough of it, but not in one piece
 	Seconds       float64 `json:"seconds"`
 }
 

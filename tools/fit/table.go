@@ -69,10 +69,23 @@ func (a *Answer) lines() []string {
 	for _, value := range a.Exceptions {
 		lines = append(lines, fmt.Sprintf("%d does not fit though a larger one does: the memory does not grow with %s, so that still larger ones may fit too", value, a.name()))
 	}
+	if last := a.nextAbove(); last != nil && last.InPieces {
+		lines = append(lines, fmt.Sprintf("with %d there was enough memory, but in pieces: gaugeblock run says whether other --settings serve it", last.Value))
+	}
 	if a.same() {
 		lines = append(lines, fmt.Sprintf("the peak was the same with all values: does the program read %s?", a.name()))
 	}
 	return lines
+}
+
+// nextAbove is the smallest value above the answer that does not fit, nil if none was tried.
+func (a *Answer) nextAbove() *Try {
+	for i := range a.Tries {
+		if t := &a.Tries[i]; !t.Fits && (a.Largest == nil || t.Value > *a.Largest) {
+			return t
+		}
+	}
+	return nil
 }
 
 // same reports whether different values had the same peak.
@@ -91,10 +104,15 @@ func (a *Answer) same() bool {
 // Outcome says in words what a run did.
 func (t *Try) Outcome() string {
 	switch {
-	case !t.Fits && t.At != "":
-		return "out of memory at " + t.At
 	case !t.Fits:
-		return "out of memory"
+		text := "out of memory"
+		if t.At != "" {
+			text += " at " + t.At
+		}
+		if t.InPieces {
+			text += ": enough memory, but in pieces"
+		}
+		return text
 	case t.Failed > 0:
 		return fmt.Sprintf("runs; %d requests failed for want of memory, and it went on", t.Failed)
 	}

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -50,6 +51,7 @@ func (o *Options) environment(folder, site, libraries string) []string {
 	if o.Memory > 0 {
 		set("GAUGEBLOCK_CUDA_MEMORY", fmt.Sprintf("%dB", o.Memory))
 	}
+	set("GAUGEBLOCK_CUDA_NVML", o.GPU.Management(cmp.Or(o.Memory, o.GPU.Memory)))
 	set("GAUGEBLOCK_CUDA_BYTES", "none")
 	set("GAUGEBLOCK_CUDA_HAZARDS", "off")
 	set("GAUGEBLOCK_CUDA_WAITS", "drain")
@@ -96,6 +98,9 @@ func joined(first, others string) string {
 func (o *Options) history() string {
 	if o.Snapshot || o.Report || o.Sites {
 		return "stacks"
+	}
+	if o.Decide {
+		return "plain"
 	}
 	return "none"
 }

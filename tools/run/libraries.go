@@ -80,8 +80,8 @@ func fingerprint(path string) (string, error) {
 func build(folder string) error {
 	root, err := checkout.Root()
 	if err != nil {
-		return fmt.Errorf("the libraries of the fake GPU are not there, and can be built in a checkout of gaugeblock only: "+
-			"run \"make fake-cuda\" there, and name the folder in %s", LibrariesVariable)
+		return errors.New("the libraries of the fake GPU are not there, and can be built in a checkout of gaugeblock only: " +
+			"run \"make command\" there, which puts them beside the command in build/")
 	}
 	if err := os.MkdirAll(filepath.Dir(folder), 0o755); err != nil {
 		return err

@@ -25,6 +25,9 @@ type Options struct {
 	Settings        string // of the allocator; "": those of the environment
 	// Snapshot, Report and Sites: the allocator records its history, with stacks.
 	Snapshot, Report, Sites bool
+	// Decide: without these it records the last part of its history, without stacks, that is kept if a
+	// request fails, so that settings can be compared.
+	Decide bool
 	// Slower: work on a stream takes the time of a model of durations, so many times; 0: it is done at once.
 	Slower float64
 	// Streams: the lines that call record_stream are counted.

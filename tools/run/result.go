@@ -15,6 +15,9 @@ type Result struct {
 	Assume      string   `json:"assume,omitempty"` // Options.Assume
 	Processes   []Answer `json:"processes"`
 	Lacking     []string `json:"lacking,omitempty"` // functions that were asked for and are not there
+	// Settings is what was found out about other settings after a failure: that of the caller, who
+	// has compared them; nil: nothing.
+	Settings *OtherSettings `json:"other_settings,omitempty"`
 }
 
 // Worst is the process and the device on which most was reserved; nil if no process used a GPU.
@@ -45,6 +48,23 @@ func (r *Result) Failure() (failed *OutOfMemory, ended bool) {
 		}
 	}
 	return nil, false
+}
+
+// OtherSettings is whether other settings of the allocator would have served the request that failed.
+type OtherSettings struct {
+	Advised string `json:"advised"` // the settings that would; "": none is known to
+	Sure    bool   `json:"sure"`    // of the advice, or that none would
+}
+
+// Failed is the process, and the request, that Failure tells of; nil if there is none.
+func (r *Result) Failed() (*Answer, *OutOfMemory) {
+	f, _ := r.Failure()
+	for i := range r.Processes {
+		if p := &r.Processes[i]; f != nil && len(p.OOMs) > 0 && f == &p.OOMs[len(p.OOMs)-1] {
+			return p, f
+		}
+	}
+	return nil, nil
 }
 
 // Summary is a result with what follows from it.

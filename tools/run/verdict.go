@@ -101,8 +101,8 @@ func (r *Result) memoryLine(device *Device) string {
 func (f *OutOfMemory) idle() uint64 { return f.Reserved - min(f.Allocated, f.Reserved) }
 func (f *OutOfMemory) free() uint64 { return min(f.Free, f.Limit-min(f.Reserved, f.Limit)) }
 
-// inPieces: there was enough memory, but not in one piece.
-func (f *OutOfMemory) inPieces() bool { return f.idle()+f.free() >= f.Asked }
+// InPieces reports whether there was enough memory, but not in one piece.
+func (f *OutOfMemory) InPieces() bool { return f.Asked > 0 && f.idle()+f.free() >= f.Asked }
 
 // advice says what to try, and why.
 func (r *Result) advice(device *Device) string {
@@ -113,14 +113,31 @@ func (r *Result) advice(device *Device) string {
 		}
 		return "no smaller GPU of the table has that much memory"
 	}
-	if f.inPieces() {
-		return "enough memory, but in pieces: try --settings expandable_segments:True, which joins them"
+	if f.InPieces() {
+		return "enough memory, but in pieces: " + r.Settings.try()
 	}
-	text := fmt.Sprintf("%s lack: try smaller batches or checkpointing", size(f.Asked-f.idle()-f.free()))
+	lack := size(f.Asked - f.idle() - f.free())
+	if r.Settings != nil && r.Settings.Advised != "" {
+		return fmt.Sprintf("%s lack: %s", lack, r.Settings.try())
+	}
+	text := lack + " lack: try smaller batches or checkpointing"
 	if larger, found := larger(r.Memory); found {
 		text += fmt.Sprintf(", or a larger GPU: --gpu %s", larger.Word)
 	}
 	return text
+}
+
+// try is what to try, by what is known of other settings.
+func (s *OtherSettings) try() string {
+	switch {
+	case s == nil || s.Advised == "" && !s.Sure:
+		return "try smaller batches; whether settings help is not known"
+	case s.Advised == "":
+		return "try smaller batches; no setting compared suffices"
+	case s.Sure:
+		return "try --settings " + s.Advised
+	}
+	return "try --settings " + s.Advised + ", likely enough"
 }
 
 // smallest is the smallest GPU of the table on which so much can be reserved, if it is smaller than

@@ -15,9 +15,10 @@ import (
 var stageCommands = map[string]func(s *stage, w *words) error{
 	"new":       (*stage).begin, // new [settings=…] [memory=…] [limit=…] [streams=…] [devices=…] [fabric] [patient] [reuse]
 	"process":   (*stage).process,
-	"malloc":    (*stage).malloc, // malloc NAME SIZE [stream=N] [thread=N]
-	"free":      (*stage).free,   // free NAME
-	"record":    (*stage).record, // record NAME stream=N
+	"malloc":    (*stage).malloc,   // malloc NAME SIZE [stream=N] [thread=N]
+	"malloc-at": (*stage).mallocAt, // malloc-at NAME SIZE BASE OFFSET [stream=N]: in the block BASE, free or not
+	"free":      (*stage).free,     // free NAME
+	"record":    (*stage).record,   // record NAME stream=N
 	"configure": func(s *stage, w *words) error { return s.allocator.Configure(strings.Join(w.fields, " ")) },
 	"end": func(s *stage, _ *words) error { // closes the allocator, if that can be done
 		if a, ok := s.allocator.(interface{ Close() error }); ok {
@@ -119,6 +120,23 @@ func (s *stage) malloc(w *words) error {
 	})
 	if err != nil || p == 0 {
 		delete(s.blocks, name)
+		return err
+	}
+	s.blocks[name] = block{at: p, bytes: bytes}
+	s.gpu.BeginLifetime(fakegpu.Lifetime{
+		Range: spec.Range{Ptr: p, Bytes: bytes}, Device: w.device(), Stream: s.stream(w), Owner: name,
+	})
+	return nil
+}
+
+func (s *stage) mallocAt(w *words) error {
+	name, bytes := w.take(), w.size(w.take())
+	base, found := s.blocks[w.take()]
+	p := base.at + spec.Ptr(w.size(w.take()))
+	if !found {
+		return nil // it could not be allocated
+	}
+	if err := s.allocator.(spec.ExactAllocator).MallocAt(spec.Request{Device: w.device(), Stream: s.stream(w), Bytes: bytes}, p); err != nil {
 		return err
 	}
 	s.blocks[name] = block{at: p, bytes: bytes}

@@ -232,6 +232,12 @@
 
     // ---- verdict and statistics
 
+    // What the allocator held at its peak beyond the most that the program had.
+    const aboveAllocated = (s) => {
+      const more = Math.max(0, s.peakReserved - s.peakAllocated);
+      return more ? size(more) + " (" + percent(of(more, s.peakReserved)) + ") above the peak allocated" : "no more than the peak allocated";
+    };
+
     const drawVerdict = () => {
       byId("brief").append(...briefOf(data, true));
       byId("verdict").textContent = data.verdict;
@@ -251,7 +257,7 @@
       const statistic = (name, value, detail, kind) =>
         byId("statistics").append(element("div", {}, element("dt", {}, name), element("dd", { class: kind }, value, detail && element("small", {}, detail))));
       statistic("Peak allocated", size(summary.peakAllocated));
-      statistic("Peak reserved", size(summary.peakReserved), percent(1 - of(Math.min(summary.peakAllocated, summary.peakReserved), summary.peakReserved)) + " or more of it unallocated");
+      statistic("Peak reserved", size(summary.peakReserved), aboveAllocated(summary));
       if (hasHistory) {
         statistic("Requests", count(summary.requests), summary.durationUS ? "recorded over " + time(summary.durationUS) : undefined);
         statistic("Out of memory", count(summary.ooms), undefined, summary.ooms ? "bad" : undefined);
@@ -1218,7 +1224,7 @@
     const name = (k) => (k.number >= 0 ? "rank " + k.number : k.name);
     const failed = r.list.some((k) => k.summary.ooms > 0), numbered = r.list.some((k) => k.number >= 0), set = r.list.some((k) => k.summary.settings);
     const open = (k) => element("button", { type: "button", on: { click: () => { showReport(page.reports[k.report]); byId("report").scrollIntoView(); } } }, "Open");
-    box.append(element("h2", {}, "The ranks"), element("p", { class: "advice" }, r.verdict),
+    box.append(element("h2", {}, page.iterations ? "The ranks at " + page.iterations.list[page.iterations.shown].name : "The ranks"), element("p", { class: "advice" }, r.verdict),
       longTable("Ranks", [["Rank"], ["Peak allocated", "word"], ["Peak reserved", "word"], ["Allocated at the end", "number"], ["Requests", "number"], ["Segments at the end", "number"], ...(failed ? [["Out of memory", "number"]] : []), ...(set ? [["Settings", "code"]] : []), ...(numbered ? [["File", "code"]] : [])],
         r.list.map((k, i) => ({ options: { class: i === r.worst ? "worst" : undefined }, cells: [
           [element("b", {}, name(k)), " ", k.page && element("a", { href: k.page }, "Page"), " ", k.report >= 0 && page.reports.length > 1 && open(k), i === r.worst && element("span", { class: "tag" }, "worst"), i === r.middle && i !== r.worst && element("span", { class: "tag" }, "in the middle")],
@@ -1237,13 +1243,13 @@
   const drawIterations = (box) => {
     const t = page.iterations, most = Math.max(1, ...t.list.map((k) => k.summary.peakReserved));
     box.append(element("h2", {}, "Over time"), element("p", { class: "advice" }, t.verdict),
-      longTable("Iterations", [["Iteration"], ["Peak allocated", "word"], ["Peak reserved", "word"], ["Allocated at the end", "number"], ["Out of memory", "number"], ["Ranks", "number"], ["The worst"]],
+      longTable("Iterations", [["Iteration"], ["Peak allocated", "word"], ["Peak reserved", "word"], ["Allocated at the end", "number"], ["Out of memory", "number"], ["Ranks read", "number"], ["Worst rank"]],
         t.list.map((k, i) => [[k.name, i === t.shown && element("span", { class: "tag" }, "shown below")],
           [size(k.summary.peakAllocated), meter([k.summary.peakAllocated / most, "var(--allocated)"])], [size(k.summary.peakReserved), meter([k.summary.peakReserved / most, "var(--reserved)"])],
           size(k.atEnd), k.summary.ooms ? element("span", { class: "bad" }, count(k.summary.ooms)) : "no", count(k.ranks), k.worst]), 40));
     if (!t.growth.length) return;
     box.append(element("h3", {}, "What grows: allocated at the end of each iteration, " + t.rank),
-      longTable("Growth", [["Call site", "code"], ["An iteration", "number"], ["First", "number"], ["Last", "number"], ["Grows"]],
+      longTable("Growth", [["Call site", "code"], ["Growth per iteration", "number"], ["At the first", "number"], ["At the last", "number"], ["Grows"]],
         t.growth.map((g) => [siteCell(t.stacks, g), signed(Math.round(g.slope)), size(g.atEnd[0]), size(g.atEnd[g.atEnd.length - 1]),
           g.steady ? element("span", { class: "bad" }, "from each to the next") : soft("not from each to the next, or only two are known")]), 10));
   };

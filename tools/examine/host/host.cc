@@ -46,7 +46,7 @@ struct Message {
 };
 
 enum Says { Started = 1, Loaded, Failed, Called, Answered, Ended };
-enum Order { Start = 1, Malloc, Free, RecordStream, Init, Reset, MemoryFraction, BaseAllocation, PoolBegin, PoolEnd, PoolRelease, EndThread, Quit };
+enum Order { Start = 1, Malloc, Free, RecordStream, Init, Reset, MemoryFraction, BaseAllocation, PoolBegin, PoolEnd, PoolRelease, EndThread, Quit, MallocAligned, Resize, Sleep, Wake, End };
 
 void writeAll(const void *from, size_t bytes) {
 	auto at = static_cast<const char *>(from);
@@ -188,6 +188,12 @@ struct Functions {
 	void (*end_allocate_to_pool)(int, Pool);
 	void (*release_pool)(int, Pool);
 	const char *(*contract)();
+	// and these, which PyTorch has not
+	void *(*malloc_aligned)(ssize_t, size_t, int, void *);
+	int (*resize)(void *, ssize_t, ssize_t, int, void *);
+	void (*sleep)();
+	void (*wake)();
+	void (*end)();
 } f;
 
 struct Role {
@@ -206,6 +212,11 @@ const Role roles[] = {
 	{"end_allocate_to_pool", reinterpret_cast<void **>(&f.end_allocate_to_pool)},
 	{"release_pool", reinterpret_cast<void **>(&f.release_pool)},
 	{"contract", reinterpret_cast<void **>(&f.contract)},
+	{"malloc_aligned", reinterpret_cast<void **>(&f.malloc_aligned)},
+	{"resize", reinterpret_cast<void **>(&f.resize)},
+	{"sleep", reinterpret_cast<void **>(&f.sleep)},
+	{"wake", reinterpret_cast<void **>(&f.wake)},
+	{"end", reinterpret_cast<void **>(&f.end)},
 };
 
 void (*makeOwnStream)(int, uint64_t); // of the fake GPU: the calling thread's default stream on a device
@@ -226,8 +237,13 @@ void perform(int32_t type, uint64_t *w) {
 	switch (type) {
 	case Malloc:
 		if (w[5] != 0) makeOwnStream(int(w[1]), w[5]);
-		makeCurrent(int(w[1]));
+		makeCurrent(int(w[4]));
 		w[0] = word(f.malloc(ssize_t(w[0]), int(w[1]), pointer(w[2])));
+		break;
+	case MallocAligned:
+		if (w[5] != 0) makeOwnStream(int(w[1]), w[5]);
+		makeCurrent(int(w[4]));
+		w[0] = word(f.malloc_aligned(ssize_t(w[0]), size_t(w[3]), int(w[1]), pointer(w[2])));
 		break;
 	case Free:
 		if (w[5] != 0) makeOwnStream(int(w[2]), w[5]);
@@ -240,6 +256,13 @@ void perform(int32_t type, uint64_t *w) {
 		break;
 	case Init: f.init(int(w[0])); break;
 	case Reset: f.reset(); break;
+	case Resize:
+		makeCurrent(int(w[4]));
+		w[0] = uint64_t(f.resize(pointer(w[0]), ssize_t(w[1]), ssize_t(w[5]), int(w[2]), pointer(w[3])) != 0);
+		break;
+	case Sleep: f.sleep(); break;
+	case Wake: f.wake(); break;
+	case End: f.end(); break;
 	case MemoryFraction: {
 		double fraction;
 		memcpy(&fraction, &w[0], sizeof fraction);

@@ -13,7 +13,9 @@
 static void *(*allocate_)(ssize_t, int, cudaStream_t);
 static void (*free_)(void *, ssize_t, int, cudaStream_t);
 static void (*record_stream_)(void *, cudaStream_t);
-static void (*empty_cache_)(void);
+static void (*empty_cache_)(void), (*sleep_)(void), (*wake_)(void), (*end_)(void);
+static void *(*allocate_aligned_)(ssize_t, size_t, int, cudaStream_t);
+static int (*resize_)(void *, ssize_t, ssize_t, int, cudaStream_t);
 
 struct Memory {
 	char *ptr;
@@ -41,10 +43,10 @@ static cudaStream_t on(int device, int stream) {
 	return streams[stream];
 }
 
-static void allocate(long id, int device, int stream, size_t bytes) {
+static void allocate_aligned(long id, int device, int stream, size_t bytes, size_t align) {
 	Memory m = {nullptr, bytes, device, on(device, stream)};
 	try {
-		m.ptr = (char *)allocate_((ssize_t)bytes, device, m.stream);
+		m.ptr = (char *)(align == 0 ? allocate_((ssize_t)bytes, device, m.stream) : allocate_aligned_((ssize_t)bytes, align, device, m.stream));
 	} catch (const std::exception &e) {
 		std::printf("allocation %ld: %s\n", id, e.what());
 	}
@@ -53,6 +55,22 @@ static void allocate(long id, int device, int stream, size_t bytes) {
 	gaugeblock_allocated(m.ptr, bytes, m.stream);
 	memory[id] = m;
 }
+
+static void allocate(long id, int device, int stream, size_t bytes) { allocate_aligned(id, device, stream, bytes, 0); }
+
+static void resize(long id, size_t bytes) {
+	if (memory.count(id) == 0) return;
+	Memory &m = memory[id];
+	must(cudaSetDevice(m.device), "cudaSetDevice");
+	gaugeblock_freed(m.ptr);
+	const bool resized = resize_(m.ptr, (ssize_t)m.bytes, (ssize_t)bytes, m.device, m.stream) != 0;
+	std::printf("allocation %ld: %zu bytes%s\n", id, bytes, resized ? "" : " are refused");
+	if (resized) m.bytes = bytes;
+	gaugeblock_allocated(m.ptr, m.bytes, m.stream);
+}
+
+static void call_sleep() { sleep_(); }
+static void call_wake() { wake_(); }
 
 static void release_on(long id, cudaStream_t stream) {
 	if (memory.count(id) == 0) return;
@@ -121,6 +139,7 @@ static void program() {
 PROGRAM
 	(void)release, (void)free_on, (void)record_stream, (void)empty_cache, (void)kernel, (void)copy, (void)record_event, (void)wait_event;
 	(void)wait_stream, (void)synchronize, (void)destroy_stream, (void)busy, (void)drain, (void)device_free, (void)fault, (void)allocate;
+	(void)allocate_aligned, (void)resize, (void)call_sleep, (void)call_wake;
 }
 
 int main(int argc, char **argv) {
@@ -133,9 +152,15 @@ int main(int argc, char **argv) {
 	free_ = (decltype(free_))dlsym(library, "FREE");
 	record_stream_ = (decltype(record_stream_))dlsym(library, "RECORD_STREAM");
 	empty_cache_ = (decltype(empty_cache_))dlsym(library, "EMPTY_CACHE");
+	allocate_aligned_ = (decltype(allocate_aligned_))dlsym(library, "MALLOC_ALIGNED");
+	resize_ = (decltype(resize_))dlsym(library, "RESIZE");
+	sleep_ = (decltype(sleep_))dlsym(library, "SLEEP");
+	wake_ = (decltype(wake_))dlsym(library, "WAKE");
+	end_ = (decltype(end_))dlsym(library, "END");
 	auto init = (void (*)(int))dlsym(library, "INIT");
 	if (init != nullptr) init(DEVICES);
 	program();
+	if (end_ != nullptr) end_();
 	char text[1000];
 	for (int i = 0; i < gaugeblock_hazards(); i++) {
 		gaugeblock_hazard(i, text, sizeof text);

@@ -28,6 +28,7 @@ var _ interface {
 	spec.ExpandableSegments
 	spec.PeerAllocator
 	spec.SharedMemory
+	spec.ExactAllocator
 } = (*Allocator)(nil)
 
 // device refuses a device that is not there: PyTorch asserts, or does not look.
@@ -56,6 +57,16 @@ func (a *Allocator) malloc(r spec.Request) (spec.Ptr, error) {
 		return 0, err
 	}
 	return spec.Ptr(a.x.address), nil
+}
+
+// MallocAt is CUDAAllocator::allocateWithAddress.
+func (a *Allocator) MallocAt(r spec.Request, p spec.Ptr) error {
+	if err := a.device("malloc_at", r.Device); err != nil || r.Bytes == 0 {
+		return err
+	}
+	a.request = r
+	a.give(uint64(r.Device), uint64(r.Stream), r.Bytes, uint64(p))
+	return a.call(C.TORCH_MALLOC_AT)
 }
 
 // Free is what the end of a DataPtr does.

@@ -65,10 +65,17 @@ func pip(ctx context.Context, version string, args ...string) ([]byte, error) {
 		requirement += "==" + version
 	}
 	args = append(append([]string{"-m", "pip"}, args...), "--no-deps", "--disable-pip-version-check", requirement)
+	temporary, err := os.MkdirTemp("", "gaugeblock-pip-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(temporary) // pip leaves something there if it is ended
 	c := exec.CommandContext(ctx, "python3", args...)
+	c.Env = append(os.Environ(), "TMPDIR="+temporary)
+	endsWhole(c)
 	var out, said bytes.Buffer
 	c.Stdout, c.Stderr = &out, &said
-	err := c.Run()
+	err = c.Run()
 	switch text := said.String(); {
 	case err == nil:
 		return out.Bytes(), nil

@@ -1,7 +1,7 @@
 """Runs random programs on PyTorch, records them late, in a ring or from their start, and writes
 what really happens under other settings and limits, for TestRealPrograms:
 
-    gaugeblock run --memory 24GiB -- python truths.py OUT.jsonl.gz FIRST_SEED LAST_SEED
+    gaugeblock run --values none --memory 24GiB -- python truths.py OUT.jsonl.gz FIRST_SEED LAST_SEED
     go test ./snapshot/tell -run TestRealPrograms -v -args -truths OUT.jsonl.gz
 
 Another argument leaves full devices out, so that processes can share a GPU. No kernel runs, so a
@@ -33,11 +33,12 @@ def cudart():
 
 
 class Plan:
-    """The steps of a program: ("new", name, bytes, stream), ("del", name), ("use", name), ("empty",)."""
+    """The steps of a program: ("new", name, bytes, stream or "pool"), ("try", name, sizes, of which the
+    first that is served is kept), ("del", name), ("use", name), ("empty",)."""
 
     def __init__(self, r):
         self.steps = []
-        self.kind = r.choice(["training", "training", "serving", "churn", "pyramid", "small", "streams"])
+        self.kind = r.choice(["training", "training", "serving", "churn", "pyramid", "small", "streams", "pools", "workspaces"])
         self.on_oom = r.choice(["stops", "stops", "skips"])
         getattr(self, self.kind)(r)
 
@@ -70,6 +71,37 @@ class Plan:
                 self.free(f"g{i}")
             if r.random() < 0.05:
                 self.steps.append(("empty",))
+
+    def pools(self, r):
+        """A part of the memory is in a private pool, as with CUDA graphs."""
+        layers, width = r.randint(2, 6), r.randint(1, 24) * MIB
+        for i in range(layers):
+            self.new(f"w{i}", width)
+        for s in range(r.randint(4, 10)):
+            length = r.randint(4, 12)
+            for i in range(layers):
+                self.new(f"a{i}", width * length // 8, r.choice([0, "pool"]))
+                self.new(f"k{s}.{i}", width // 8, "pool" if i % 2 else 0)
+            for i in r.sample(range(layers), layers):
+                self.free(f"a{i}")
+            if s > 2:
+                self.free(f"k{s - 2}.{r.randrange(layers)}")
+
+    def workspaces(self, r):
+        """Each layer tries workspaces, the largest first, as libraries of convolutions do."""
+        layers, width = r.randint(2, 6), r.randint(1, 24) * MIB
+        for i in range(layers):
+            self.new(f"w{i}", width)
+        for s in range(r.randint(4, 9)):
+            for i in range(layers):
+                self.new(f"a{i}", width * r.randint(4, 12) // 8)
+                self.steps.append(("try", "workspace", [width * r.randint(2, 8), width, MIB], 0))
+                self.free("workspace")
+            for i in reversed(range(layers)):
+                self.new(f"g{i}", width)
+                self.free(f"a{i}")
+            for i in range(layers):
+                self.free(f"g{i}")
 
     def streams(self, r):
         self.training(r, uses=True)
@@ -133,7 +165,7 @@ class Run:
     """A run of a plan under settings and limits, which counts from a step on, and records if asked."""
 
     def __init__(self, plan, settings, fraction, device, start, recorded=False):
-        self.recorded = recorded
+        self.recorded, self.pool = recorded, None
         self.live, self.result = {}, {"recording": False, "failed_before": False, "went_on": False, "at_oom": None}
         self.before = memory.memory_stats()
         self.limit(settings, fraction, device)
@@ -178,20 +210,32 @@ class Run:
         elif kind == "use" and name in self.live:
             self.live[name].record_stream(torch.cuda.default_stream())
         elif kind == "new":
-            self.result["went_on"] |= self.result["at_oom"] is not None
-            try:
-                with torch.cuda.stream(STREAM if step[3] else torch.cuda.default_stream()):
-                    self.live[name] = torch.empty(step[2], dtype=torch.uint8, device="cuda")
-            except torch.OutOfMemoryError:
-                if self.result["at_oom"] is None:
-                    self.result["at_oom"] = statistics(self.before)
-                return False
+            return self.new(name, step[2], step[3])
+        elif kind == "try":
+            return any(self.new(name, size, step[3]) for size in step[2])
+        return True
+
+    def new(self, name, size, where):
+        self.result["went_on"] |= self.result["at_oom"] is not None
+        if where == "pool":
+            self.pool = self.pool or torch.cuda.MemPool()
+            place = torch.cuda.use_mem_pool(self.pool)
+        else:
+            place = torch.cuda.stream(STREAM if where else torch.cuda.default_stream())
+        try:
+            with place:
+                self.live[name] = torch.empty(size, dtype=torch.uint8, device="cuda")
+        except torch.OutOfMemoryError:
+            if self.result["at_oom"] is None:
+                self.result["at_oom"] = statistics(self.before)
+            return False
         return True
 
     def reset(self):
         if self.recorded:
             memory._record_memory_history(enabled=None)
         self.live.clear()
+        self.pool = None
         gc.collect()
         torch.cuda.synchronize()
         torch.cuda.set_per_process_memory_fraction(1.0)

@@ -152,6 +152,7 @@ void prepareThread(uint64_t now) {
 	Suspended s;
 	for (int i = 0; i < maxDevices; i++) c10::cuda::setCurrentCUDAStream(streamOf((uint64_t)i, 0));
 	currentDevice = 0;
+	anytorch::makeRoomForMetadata();
 }
 
 // makeCurrent makes a stream of a device the thread's current one, and of all other devices the default stream.
@@ -177,6 +178,12 @@ void *allocate(const uint64_t *given) {
 	void *p = data.release_context();
 	if (p != nullptr) uncached[p] = deleter;
 	return p;
+}
+
+void allocateAt(const uint64_t *given) {
+	setDevice(given[0]);
+	makeCurrent((int)given[0], given[1]);
+	anytorch::mallocAt(given[2], (void *)given[3]);
 }
 
 c10::DataPtr dataPtr(void *p) {
@@ -286,6 +293,7 @@ void perform(int operation, gaugeblock_torch *x) {
 	switch (operation) {
 	case TORCH_RESET: return start(x);
 	case TORCH_MALLOC: x->address = (uint64_t)allocate(g); return;
+	case TORCH_MALLOC_AT: return allocateAt(g);
 	case TORCH_FREE: return giveBack((void *)g[0]);
 	case TORCH_RECORD_STREAM: return recordStream(g);
 	case TORCH_EMPTY_CACHE: return allocator()->emptyCache(pool(g));

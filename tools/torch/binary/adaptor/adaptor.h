@@ -9,6 +9,7 @@
 enum {
 	TORCH_RESET,          // 0 number of devices
 	TORCH_MALLOC,         // 0 device, 1 stream, 2 bytes -> address
+	TORCH_MALLOC_AT,      // 0 device, 1 stream, 2 bytes, 3 address (from 2.13 on)
 	TORCH_FREE,           // 0 address
 	TORCH_RECORD_STREAM,  // 0 address, 1 device, 2 stream
 	TORCH_EMPTY_CACHE,    // 0, 1 pool

@@ -91,6 +91,23 @@ inline void markCapture([[maybe_unused]] c10::DeviceIndex device, [[maybe_unused
 #endif
 }
 
+// makeRoomForMetadata: the thread's metadata has memory of its own, which mallocAt does not replace.
+inline void makeRoomForMetadata() {
+#if TORCH_VERSION_MINOR >= 13
+	allocator()->setUserMetadata(std::string(64, ' '));
+	allocator()->setUserMetadata("");
+#endif
+}
+
+// mallocAt allocates for the current device and stream.
+inline void mallocAt([[maybe_unused]] size_t size, [[maybe_unused]] void *at) {
+#if TORCH_VERSION_MINOR >= 13
+	(void)allocator()->allocateWithAddress(size, at).release_context();
+#else
+	lacks("allocation at an address");
+#endif
+}
+
 inline void recordHistory(bool on, std::shared_ptr<c10::GatheredContext> (*gather)(), size_t entries, RecordContext level, bool clear,
 	const std::vector<std::string> &skipped) {
 #if TORCH_VERSION_MINOR >= 11
