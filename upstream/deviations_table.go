@@ -551,7 +551,7 @@ var deviations = []Deviation{
 	{
 		ID: "failures/unmap-unasked",
 		Upstream: "Whether a stream is being captured is not asked before its pages are unmapped, so that this " +
-			"cannot fail. (It is asked before each `cudaMalloc`, and a request ends if that fails.)",
+			"cannot fail. (It is asked before each `cudaMalloc`, since 2.13 only in a capture; a request ends if that fails.)",
 		Ours: "It is asked, and if the driver cannot say, the operation ends and the pages stay. (In a request it " +
 			"is asked once for each pool, before the search.)",
 		Held:  []string{"alloc/testdata/page_failures"},

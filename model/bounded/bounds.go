@@ -31,9 +31,9 @@ const maxUnits = 255
 var coreConstants = []string{
 	"MinBlock", "SmallSize", "SmallBuffer", "MinLargeAlloc", "LargeBuffer", "RoundLarge",
 	"Memory", "Limit", "Streams", "Sizes", "OwnWork",
-	"Fraction",      // of the memory, if Limit is AllowedMemory
-	"MarksCaptures", // read with private pools
-	"Addresses",     // not read: the TLA+ text needs enough of them, the model has all
+	"Fraction",                                             // of the memory, if Limit is AllowedMemory
+	"MarksCaptures", "RoutesUncaptured", "UncapturedPools", // read with private pools
+	"Addresses", // not read: the TLA+ text needs enough of them, the model has all
 }
 
 // ReadBounds reads the constants of a configuration. A constant that is not in
@@ -154,7 +154,8 @@ func isRule(constant string) bool {
 }
 
 // SetRules gives the constants that are rules the values of some release, for programs that do not
-// set graph_capture_record_stream_reuse, and mark no captures.
+// set graph_capture_record_stream_reuse, and mark no captures. Where marks make a capture, requests are
+// routed without one, unless captures forbid something.
 func SetRules(c *tlc.Config, rules upstream.Rules) (err error) {
 	all := reflect.ValueOf(rules)
 	for i := range all.NumField() {
@@ -171,7 +172,13 @@ func SetRules(c *tlc.Config, rules upstream.Rules) (err error) {
 		}
 		err = cmp.Or(err, c.Set(name, value))
 	}
-	return cmp.Or(err, c.Set("MarksCaptures", "FALSE"))
+	err = cmp.Or(err, c.Set("MarksCaptures", "FALSE"))
+	pools, none := c.Value("PoolIds")
+	relaxed, unsaid := c.Bool("RelaxedCaptures")
+	if rules.Captures == upstream.CapturesByMark && none == nil && unsaid == nil && relaxed {
+		err = cmp.Or(err, c.Set("RoutesUncaptured", "TRUE"), c.Set("UncapturedPools", pools))
+	}
+	return err
 }
 
 // ruleValue is the number of a rule's value.

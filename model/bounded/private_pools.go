@@ -27,7 +27,7 @@ type PrivatePools struct {
 
 // openPrivatePools opens the module, or that of a module that has others constants beside.
 func openPrivatePools(c *tlc.Config, others ...string) (*PrivatePools, error) {
-	b, err := ReadBounds(c, append(others, "PoolIds", "MaxUses", "OverflowPools", "RecordsTwice", "RoutesTwice", "RelaxedCaptures", "RoutesUncaptured", "UncapturedPools", "MarksCaptures")...)
+	b, err := ReadBounds(c, append(others, "PoolIds", "MaxUses", "OverflowPools", "RecordsTwice", "RoutesTwice", "RelaxedCaptures")...)
 	if err != nil {
 		return nil, err
 	}

@@ -10,6 +10,7 @@ import (
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
 	"gaugeblock/tools/torch/edges"
+	"gaugeblock/upstream"
 )
 
 // A walk through the states of a configuration (edges.go), performed by a worker: on the
@@ -42,7 +43,7 @@ func (r *routedCaptures) around(g *fakegpu.GPU) perform.Device {
 
 // follow hears of an operation that the reference has performed.
 func (r *routedCaptures) follow(op *trace.Op, out *perform.Result, h *trace.Header) {
-	if r == nil || out.Err != nil {
+	if r == nil || out.Err != nil || rulesOf(h).Captures == upstream.CapturesByMark { // without a capture: bounded.SetRules
 		return
 	}
 	switch op.Kind {

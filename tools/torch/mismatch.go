@@ -212,7 +212,7 @@ func (m *mismatch) follow(op *trace.Op, out *perform.Result, g *fakegpu.GPU) {
 		delete(f.begun, op.Pool)
 	case trace.OpPoolBegin:
 		f.begun[op.Pool] = true
-		if op.By == trace.ByCapture || f.captures > 0 || m.Scale != "" {
+		if op.By == trace.ByCapture || f.captures > 0 || m.Scale != "" && rulesOf(&m.Header).Captures == upstream.CapturesByRouting {
 			f.capturePool[op.Pool] = true
 		}
 	case trace.OpCaptureBegin:

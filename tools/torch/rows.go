@@ -142,7 +142,9 @@ func (m *mismatch) unasked() bool {
 	n := len(m.Ops)
 	asked := n > 1 && m.Ops[n-2].Kind == trace.OpFault && m.Ops[n-2].Fault.Call == "CaptureStatus"
 	expandable := func(s spec.Segment) bool { return s.Expandable }
-	return asked && trace.ErrorName(m.Difference.ours.Err) == trace.ErrorDriver && !m.cudaError(999) && slices.ContainsFunc(m.before.Segments, expandable)
+	uncaptured := rulesOf(&m.Header).Captures == upstream.CapturesByMark && len(m.facts.begun) > 0 && m.facts.captures == 0
+	return asked && trace.ErrorName(m.Difference.ours.Err) == trace.ErrorDriver && !m.cudaError(999) &&
+		(uncaptured || slices.ContainsFunc(m.before.Segments, expandable))
 }
 
 // keptMark: PyTorch has created a pool anew, since its mark was kept when it was erased: it has no
