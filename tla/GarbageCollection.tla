@@ -96,14 +96,16 @@ GarbageIsCollected ==
           Malloc(s, n) /\ Owed!Obtained # {} /\ SumOfSizes(device' \ Owed!Obtained) > Threshold =>
               \A b \in blocks' : ~IsWholeLarge(b, segments')]_garbageVars
 
-\* Only a malloc beyond the fraction, or one that can be served no other way, returns memory, beside EmptyCache.
+\* Only a malloc beyond the fraction returns memory, of large segments, or one that can be served no other
+\* way, beside EmptyCache.
 NoNeedlessCollection ==
     [][Owed!Returned # {} =>
           \/ EmptyCache
           \/ \E s \in Streams, n \in Sizes :
                 /\ Malloc(s, n)
                 /\ ~Owed!Cached(0, s, n)
-                /\ SumOfSizes(device) > Threshold \/ ~Owed!HasRoom(n)]_garbageVars
+                /\ \/ SumOfSizes(device) > Threshold /\ \A y \in Owed!Returned, g \in segments : Inside(y, g) => g.kind = "large"
+                   \/ ~Owed!HasRoom(n)]_garbageVars
 
 \* What stays was freed later than what goes, unless all goes that can: of whole large segments, with
 \* the same work.  Searches since the free say when it was freed.

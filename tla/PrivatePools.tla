@@ -340,7 +340,7 @@ LivePoolsServe ==
     [][\A x \in given' \ given : x.pool # 0 => UseCount(x.pool) > 0 \/ \E c \in Range(captures) : c.pool = x.pool]_vars
 
 PromptlyReclaimed ==
-    [][Waiting' # {} /\ captures = <<>> =>
+    [][Waiting' # {} /\ (IF Captures = "mark" THEN ~AnyCaptured(captures) ELSE captures = <<>>) =>
           \A s \in Streams, n \in Sizes : Malloc(s, n) => NothingWaitsInVain(TRUE)]_vars
 
 NoNeedlessWait ==

@@ -151,11 +151,18 @@ OversizeSuffices(stream, bytes) ==
        /\ SumOfSizes(device) + SegmentNeeded(bytes) <= Room + need
 
 \* A malloc that returns memory, and not all that can be returned, or that need not return all,
-\* returns oversize blocks of its own stream, and not one more than is needed.
+\* returns oversize blocks of its own stream: enough, not one more than is needed, and of those that are
+\* enough alone the smallest.
 ReturnsJustEnough(stream, bytes, keptThen) ==
     Returned # {} /\ (SumOfSizes(keptThen) < SumOfSizes(device') \/ OversizeSuffices(stream, bytes)) =>
         /\ \A y \in Returned : y.stream = stream /\ y.size >= MaxSplitSize
         /\ \A y \in Returned : SumOfSizes(Returned \ {y}) < Max(BlockFor(bytes), MaxSplitSize)
+        /\ Obtained # {} => SumOfSizes(Returned) >= Max(BlockFor(bytes), MaxSplitSize)
+        /\ \A y \in Returned, f, g \in segments :
+               /\ f.addr = y.addr /\ g.pool = f.pool /\ g.kind = f.kind /\ g.stream = stream
+               /\ \E b \in blocks : b.addr = g.addr /\ b.size = g.size /\ ~b.allocated /\ b \notin Waiting
+               /\ g.size >= Max(BlockFor(bytes), MaxSplitSize)
+               => y.size <= g.size
 
 \* Of the pages that a malloc obtains each is in part its memory's.
 UsesItsPages ==

@@ -149,15 +149,19 @@ func (m *GarbageCollection) garbageIsCollected(from *model.State, label int, to 
 	return !is || obtained == 0 || granted(to)-obtained <= m.threshold() || len(wholeLarge(to)) == 0
 }
 
-// noNeedlessCollection: only a malloc beyond the fraction, or one that can be served no other way,
-// returns memory, beside EmptyCache.
+// noNeedlessCollection: only a malloc beyond the fraction returns memory, of large segments, or one
+// that can be served no other way, beside EmptyCache.
 func (m *GarbageCollection) noNeedlessCollection(from *model.State, label int, to *model.State) bool {
 	stream, bytes, is := m.request(label)
 	if len(returned(from, to)) == 0 || label == m.emptyCache.label() {
 		return true
 	}
 	cached := m.isCached(from, spec.DefaultPool, stream, bytes)
-	return is && !cached && (granted(from) > m.threshold() || !m.hasRoom(from, bytes))
+	areOld := granted(from) > m.threshold() && !slices.ContainsFunc(returned(from, to), func(x model.Grant) bool {
+		_, g := blockAt(from, toUnits(x.Memory.Ptr))
+		return g.PoolKind != spec.LargePool
+	})
+	return is && !cached && (areOld || !m.hasRoom(from, bytes))
 }
 
 // oldestAreCollected: what a malloc leaves of free large segments was freed later than what it

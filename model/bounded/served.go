@@ -165,7 +165,11 @@ func (c *CachingAllocator) limitHolds(s *model.State) bool { return granted(s) <
 // promptlyReclaimed: after a malloc outside of captures no block waits though no work is pending on
 // it. The event of a free that was deferred comes after later work too.
 func (c *CachingAllocator) promptlyReclaimed(from *model.State, label int, to *model.State) bool {
-	if _, _, is := c.request(label); !is || len(from.Truth.Captures) > 0 {
+	inCapture := len(from.Truth.Captures) > 0
+	if from.LooksAtMarks() { // a pool without a capture is none
+		inCapture = from.Truth.InCapture()
+	}
+	if _, _, is := c.request(label); !is || inCapture {
 		return true
 	}
 	return everyBlock(to, func(g *model.Segment, b *model.Block) bool {
@@ -411,9 +415,8 @@ func (c *CachingAllocator) oversizeSuffices(s *model.State, stream spec.Stream, 
 func (c *CachingAllocator) oversizeIn(s *model.State, pool spec.PoolID, stream spec.Stream, bytes uint64) bool {
 	need, smaller, one := max(c.blockFor(bytes), s.Config.MaxSplitSize), uint64(0), false
 	for _, g := range s.Segments {
-		isWhole := len(g.Blocks) == 1 && g.Blocks[0].State == spec.Inactive && !g.Expandable
 		switch {
-		case !isWhole || g.Pool != pool || g.Stream != stream || g.PoolKind != c.kindFor(bytes) || g.Size < s.Config.MaxSplitSize:
+		case !c.isOversize(s, &g, pool, stream, bytes):
 		case g.Size >= need:
 			one = true
 		default:
@@ -423,9 +426,15 @@ func (c *CachingAllocator) oversizeIn(s *model.State, pool spec.PoolID, stream s
 	return one || smaller >= need
 }
 
+// isOversize reports whether a segment is free, oversize, and of the pool and stream of a request.
+func (c *CachingAllocator) isOversize(s *model.State, g *model.Segment, pool spec.PoolID, stream spec.Stream, bytes uint64) bool {
+	isWhole := len(g.Blocks) == 1 && g.Blocks[0].State == spec.Inactive && !g.Expandable
+	return isWhole && g.Pool == pool && g.Stream == stream && g.PoolKind == c.kindFor(bytes) && g.Size >= s.Config.MaxSplitSize
+}
+
 // justEnoughIsReturned: a malloc that returns memory, and not all that can be returned, or that
-// need not return all, returns oversize blocks of its own stream and pool, and not one more than is
-// needed.
+// need not return all, returns oversize blocks of its own stream and pool: enough, not one more than is
+// needed, and of those that are enough alone the smallest.
 func (c *CachingAllocator) justEnoughIsReturned(from *model.State, label int, to *model.State) bool {
 	stream, bytes, is := c.request(label)
 	gone := returned(from, to)
@@ -439,7 +448,11 @@ func (c *CachingAllocator) justEnoughIsReturned(from *model.State, label int, to
 			return false
 		}
 	}
-	return sum-least < max(c.blockFor(bytes), from.Config.MaxSplitSize)
+	need := max(c.blockFor(bytes), from.Config.MaxSplitSize)
+	isEnough := sum >= need || len(returned(to, from)) == 0
+	return isEnough && sum-least < need && !slices.ContainsFunc(from.Segments, func(g model.Segment) bool {
+		return c.isOversize(from, &g, routedTo(from, stream), stream, bytes) && g.Size >= need && least > g.Size
+	})
 }
 
 // pagesKeepToLimit: a malloc maps pages only if a plain segment for it would stay within the limit.

@@ -49,7 +49,7 @@ func TestTwoStep(t *testing.T) {
 }
 
 func TestSettings(t *testing.T) {
-	holds(t, "settings_streams", "settings", "garbage", "garbage_kinds", "garbage_streams", "need_memory", "need_memory_streams")
+	holds(t, "settings_streams", "settings", "garbage", "garbage GarbageCollectionThreshold=10", "garbage_kinds", "garbage_streams", "need_memory", "need_memory_streams")
 }
 
 func TestFaults(t *testing.T) {
