@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -50,6 +51,7 @@ func (o *Options) environment(folder, site, libraries string) []string {
 	if o.Memory > 0 {
 		set("GAUGEBLOCK_CUDA_MEMORY", fmt.Sprintf("%dB", o.Memory))
 	}
+	set("GAUGEBLOCK_CUDA_NVML", o.GPU.Management(cmp.Or(o.Memory, o.GPU.Memory)))
 	set("GAUGEBLOCK_CUDA_BYTES", "none")
 	set("GAUGEBLOCK_CUDA_HAZARDS", "off")
 	set("GAUGEBLOCK_CUDA_WAITS", "drain")

@@ -114,6 +114,17 @@ func TestPythonWithoutTorch(t *testing.T) {
 	}
 }
 
+// The management library answers without CUDA, which a child that is forked can then use.
+func TestManagement(t *testing.T) {
+	python, err := exec.LookPath("python3")
+	if err != nil {
+		t.Skip("there is no python3")
+	}
+	needsLibraries(t)
+	l4, _ := gpus.Find("l4")
+	runs(t, Options{Command: []string{python, filepath.Join("testdata", "management.py")}, GPU: l4, GPUs: 2, Memory: 20 << 30}, 0)
+}
+
 // A release of PyTorch trains a small network, runs out of memory where it should, and writes a
 // snapshot.
 func TestTorch(t *testing.T) {

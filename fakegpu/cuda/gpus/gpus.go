@@ -3,6 +3,7 @@
 package gpus
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 )
@@ -165,6 +166,17 @@ var common = map[int]int{
 	109: 134213632, // largest access window
 	115: 1,         // pools
 	126: 4,
+}
+
+// Management is what the management library tells of a GPU with so many bytes (fakegpu/cuda/lib/nvml.c): its name,
+// bytes, capability, and whether two have links. Those with memory of that kind (buses of thousands of bits) do.
+func (g GPU) Management(memory uint64) string {
+	const wide = 4096
+	links := 0
+	if g.bus >= wide {
+		links = 1
+	}
+	return fmt.Sprintf("%s|%d|%d|%d|%d", g.Name, memory, g.arch.major, g.arch.minor, links)
 }
 
 // BytesPerSecond is the rate of the device's memory.
