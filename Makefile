@@ -42,6 +42,11 @@ TIME ?= 1s
 bench:
 	$(GO) test ./tests/bench -run '^$$' -bench . -count $(COUNT) -benchtime $(TIME)
 
+# Instructions of the hot paths, which fail if they have grown. It needs valgrind.
+.PHONY: instructions
+instructions:
+	$(GO) test ./tests/bench/instructions -v
+
 # The same beside PyTorch's own allocator, in one process: a release that "gaugeblock torch get" has
 # fetched, several with commas between them, or the directory of one. It needs a C and a C++
 # compiler. docs/benchmarks.md has results.
@@ -202,6 +207,15 @@ foreign:
 rmm-gtests:
 	$(GO) run ./tools/foreign/build -src "$(SRC)" -to $(BUILD)/foreign -only '^rmm-head-gtests$$'
 	GAUGEBLOCK_CUDA_HAZARDS=off $(BUILD)/foreign/rmm-head-gtests
+
+# CuPy's and Numba's tests of memory, streams and events on the fake GPU, counted. PYTHON has them installed; CUPY is
+# a checkout of the same release of CuPy, HEADERS a folder with NVIDIA's headers (tools/foreign/python/suites.sh).
+PYTHON ?= python3
+CUPY ?=
+HEADERS ?=
+.PHONY: python-suites
+python-suites: fake-cuda
+	sh tools/foreign/python/suites.sh "$(CURDIR)/$(BUILD)/fake-cuda" "$(PYTHON)" "$(CUPY)" "$(HEADERS)"
 
 # The fixed versions alone, for OPERATIONS each: what is found there is a false alarm.
 OPERATIONS ?= 500000
