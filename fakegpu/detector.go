@@ -57,6 +57,9 @@ type detector struct {
 	uses   uses
 	found  []Hazard
 
+	inAllocator bool      // see InAllocator
+	own         *Lifetime // of the work of the allocator's present call; nil: there is none yet
+
 	claimed   []claim      // room for those of the present work
 	pairs     []pair       // reported already of the present work
 	unordered []*footprint // room for what a piece of work is not in order with
@@ -170,7 +173,7 @@ func (d *detector) claim(g *GPU, a *act, c claim, by spec.Device) {
 		return
 	}
 	if l, found := d.owners.byPtr.Get(c.Ptr); found && c.End() <= l.Range.End() {
-		c.lifetime = l
+		c.lifetime = d.acting(l)
 		d.claimed = append(d.claimed, c)
 		return
 	}
@@ -180,13 +183,26 @@ func (d *detector) claim(g *GPU, a *act, c claim, by spec.Device) {
 // claimParts adds the parts of a range to the claims that have one owner each.
 func (d *detector) claimParts(a *act, c claim) {
 	d.owners.each(c.Range, func(r spec.Range, l *Lifetime) {
-		part := claim{Range: r, write: c.write, lifetime: l}
-		if l == nil {
+		part := claim{Range: r, write: c.write, lifetime: d.acting(l)}
+		if part.lifetime == nil {
 			d.reportNotGivenOut(a, part)
 			return
 		}
 		d.claimed = append(d.claimed, part)
 	})
+}
+
+// acting is the lifetime in which work uses memory that a lifetime has, or nobody: that of the allocator's
+// own work, if the allocator gives it. The driver's pool gives its work in its own lifetimes.
+func (d *detector) acting(l *Lifetime) *Lifetime {
+	if !d.inAllocator || l != nil && l.Yields {
+		return l
+	}
+	if d.own == nil {
+		d.owners.number++
+		d.own = &Lifetime{Number: d.owners.number, Owner: "the allocator's own work"}
+	}
+	return d.own
 }
 
 func (d *detector) reportNotGivenOut(a *act, c claim) {

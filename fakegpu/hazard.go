@@ -131,7 +131,7 @@ func adviceFor(first, second *Access) string {
 		return text + "the graph lacks a dependency between the two nodes"
 	case first.Host, second.Host:
 		return text + "the host thread has to wait for the stream, or the stream is given its work by the thread that has accessed the memory"
-	case first.Graph, second.Graph, first.Lifetime.Number == 0, second.Lifetime.Number == 0:
+	case first.Graph, second.Graph, first.Lifetime.nobodys(), second.Lifetime.nobodys():
 		return text + fmt.Sprintf("an event recorded in %s and waited for by %s would", by, to)
 	case first.Lifetime.knowsOf(first.Device, first.Stream):
 		return text + fmt.Sprintf("the use by %s was recorded before %s was freed, so the memory may go to %s only when the work of %s is over, "+

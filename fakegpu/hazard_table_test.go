@@ -322,6 +322,22 @@ var hazardPrograms = []hazardProgram{
 	{name: "beyond the end", program: `
 		give p:500 s; kernel s a writes p:512`,
 		want: "not allocated: a: nobody has the memory"},
+	{name: "the allocator fills what it gets back, and what it allocates", program: `
+		give p:512 s; kernel s a writes p:512; take p; inside; kernel s f writes p:512; outside
+		inside; kernel s f writes p:512; outside; give p:512 s; kernel s b writes p:512`},
+	{name: "the allocator fills what it gets back, on a stream that waits for nothing", program: `
+		give p:512 s; kernel s a writes p:512; take p; inside; kernel t f writes p:512; outside`,
+		want: "a, f: an event recorded in stream s and waited for by stream t would"},
+	{name: "the allocator fills what it allocates, on a stream that nobody waits for", program: `
+		give p:512 s; take p; inside; kernel t f writes p:512; outside; give p:512 s; kernel s b writes p:512`,
+		want: "f, b: an event recorded in stream t and waited for by stream s would"},
+	{name: "the allocator reads what is allocated, on a stream that waits for nothing", program: `
+		give p:512 s; kernel s a writes p:512; inside; kernel t f reads p:512 writes q:8; outside; kernel s b writes p:512`,
+		want: "a, f: an event recorded in stream s and waited for by stream t would\n" +
+			"f, b: an event recorded in stream t and waited for by stream s would"},
+	{name: "work on memory that nobody has, after the allocator's own", program: `
+		give p:512 s; take p; inside; kernel s f writes p:512; outside; kernel s b writes p:512`,
+		want: "not allocated: b: nobody has the memory, which was last used by kernel \"f\" (work 1, stream s) in the allocator's own work"},
 	{name: "given back to the driver by the allocator", program: `
 		give p:512 s; kernel s a writes p:512; free p; kernel s b reads p:512`,
 		want: "no memory: b: there is no memory"},

@@ -35,7 +35,7 @@ type Lifetime struct {
 	// Yields: the memory is that of an allocator which may make parts of it, as one over the
 	// driver's own pool does. A lifetime that begins in it takes its place.
 	Yields bool
-	Owner  string // for reports; may be empty
+	Owner  string // for reports; may be empty. Without bytes it is all that is said of the lifetime
 	Tag    any    // the caller's own, which must be comparable
 
 	recorded *recordedUse // see RecordUse
@@ -45,11 +45,17 @@ type Lifetime struct {
 // that it is not that of any other.
 var unmanaged = &Lifetime{}
 
+// nobodys reports whether it is no allocation: memory of the driver, or the allocator's own work.
+func (l Lifetime) nobodys() bool { return l.Number == 0 || l.Range.Bytes == 0 && l.Owner != "" }
+
 // String says what it is: lifetime 3 ("weights", 512 bytes at 0x..., allocated for
 // stream 0x7).
 func (l Lifetime) String() string {
 	if l.Number == 0 {
 		return "memory of the driver"
+	}
+	if l.nobodys() {
+		return l.Owner
 	}
 	owner := ""
 	if l.Owner != "" {
@@ -147,6 +153,21 @@ func (g *GPU) beginLifetime(l Lifetime, s *stream) (number uint64) {
 	}
 	d.owners.byPtr.Set(l.Range.Ptr, &l)
 	return l.Number
+}
+
+// InAllocator says that what is given to streams from now on is the allocator's own work: fills, backups
+// and copies of memory that it holds, allocated or not. Such work is in order with that of all owners of the
+// memory, or it is a hazard. Outside says that the call of the allocator is over.
+func (g *GPU) InAllocator() (outside func()) {
+	g.machine.mu.Lock()
+	defer g.machine.mu.Unlock()
+	d := g.detect()
+	d.inAllocator, d.own = true, nil
+	return func() {
+		g.machine.mu.Lock()
+		defer g.machine.mu.Unlock()
+		d.inAllocator = false
+	}
 }
 
 // recordedUse is a stream that the allocator was told of (RecordStream).

@@ -32,6 +32,15 @@ var hazardCommands = map[string]command{
 		tk.gpu.RecordUse(tk.ptr(a[0]), s.dev, s.handle)
 		return "ok"
 	},
+	// inside, outside: the allocator's own work begins, ends
+	"inside": func(tk *talk, _ []string) string {
+		tk.outside = tk.gpu.InAllocator()
+		return "ok"
+	},
+	"outside": func(tk *talk, _ []string) string {
+		tk.outside()
+		return "ok"
+	},
 	// take PTR
 	"take": func(tk *talk, a []string) string {
 		tk.gpu.EndLifetime(tk.ptr(a[0]))

@@ -50,6 +50,7 @@ type talk struct {
 	names     map[string]any
 	scripts   map[spec.Device]*fakegpu.Script
 	told      map[*fakegpu.GPU]int // hazards listed so far
+	outside   func()               // see "inside"
 }
 
 // reset makes a new machine as the block's arguments describe it.

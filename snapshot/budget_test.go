@@ -142,6 +142,36 @@ func TestStacksArePaidForOnce(t *testing.T) {
 	}
 }
 
+// TestEqualStacksTakeMemoryOnce: a list of the same frames as one before takes no memory of its own,
+// and what is added to one of them is not in the other.
+func TestEqualStacksTakeMemoryOnce(t *testing.T) {
+	const frames = 60
+	frame := "}\x94(\x8c\x08filename\x8c\x04a.py\x8c\x04lineK\x01\x8c\x04name\x8c\x01fu"
+	pickled := "\x80\x04](](" + frame + strings.Repeat("h\x00", frames-1) + "e](" + strings.Repeat("h\x00", frames) + "ee."
+	values := newPlain(newBudget(1 << 20))
+	root, err := parse(&source{in: bufio.NewReader(strings.NewReader(pickled)), memory: values.memory}, values)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lists := values.lists.at(int(root.word)).items
+	first, second := values.lists.at(int(lists[0].word)), values.lists.at(int(lists[1].word))
+	if _, ok := values.stackOf(lists[0]); !ok {
+		t.Fatal("the first is no stack")
+	}
+	left := values.memory.left
+	if i, ok := values.stackOf(lists[1]); !ok || i != 1 || values.memory.left-left != frames*valueBytes-mapBytes || &first.items[0] != &second.items[0] {
+		t.Errorf("stack %d, %v; %d bytes are given back", i, ok, values.memory.left-left)
+	}
+	for _, l := range lists {
+		if err := values.extend(l, []value{l}, 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if first.items[frames] != lists[0] || second.items[frames] != lists[1] || len(first.items) != frames+1 {
+		t.Error("they are one list")
+	}
+}
+
 // TestFramesAreReadOnce: a frame that is in two lists is read, and paid for, once; what cannot be
 // paid for is told with its place.
 func TestFramesAreReadOnce(t *testing.T) {

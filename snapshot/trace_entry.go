@@ -179,6 +179,7 @@ func (p *plain) context(k contextKey, offset int64) *Context {
 // stackTable keeps each call stack once. Stack 0 is the empty one.
 type stackTable struct {
 	stacks  []Frames
+	lists   []uint64          // of each stack a list in plain.lists
 	byList  map[uint64]uint32 // plain.lists to stacks
 	byDict  map[uint64]uint32 // plain.dicts to frames
 	byID    map[string]uint32 // numbers of frames to stacks
@@ -189,7 +190,7 @@ type stackTable struct {
 
 func newStackTable() stackTable {
 	return stackTable{
-		stacks: make([]Frames, 1),
+		stacks: make([]Frames, 1), lists: make([]uint64, 1),
 		byList: map[uint64]uint32{}, byDict: map[uint64]uint32{}, byID: map[string]uint32{"": 0}, frameAt: map[Frame]uint32{},
 	}
 }
@@ -227,9 +228,22 @@ func (p *plain) stackOf(v value) (uint32, bool) {
 		i = uint32(len(t.stacks))
 		t.byID[string(t.ids)] = i
 		t.stacks = append(t.stacks, t.framesByID(t.ids))
+		t.lists = append(t.lists, v.word)
 	}
 	t.byList[v.word] = i
+	p.share(v, t.lists[i])
 	return i, true
+}
+
+// share makes a list have the items of another, if they are equal: PyTorch writes a list for each
+// entry, and most are stacks that were there before.
+func (p *plain) share(v value, with uint64) {
+	s, first := p.lists.at(int(v.word)), p.lists.at(int(with))
+	if v.word == with || len(s.items) == 0 || !slices.Equal(s.items, first.items) {
+		return
+	}
+	s.items = slices.Clip(first.items) // what is added to one is not in the other
+	p.memory.give(uint64(len(s.items)) * valueBytes)
 }
 
 func (t *stackTable) framesByID(ids []byte) Frames {

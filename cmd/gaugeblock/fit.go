@@ -1,8 +1,6 @@
 package main
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -10,9 +8,7 @@ import (
 
 	"gaugeblock/fakegpu"
 	"gaugeblock/fakegpu/cuda/gpus"
-	"gaugeblock/internal/quote"
 	"gaugeblock/snapshot/compare"
-	memoryreport "gaugeblock/snapshot/report"
 	"gaugeblock/tools/fit"
 	runner "gaugeblock/tools/run"
 )
@@ -137,47 +133,4 @@ func (c *fitCommand) tell(env *environment, to io.Writer, answers []fit.Answer) 
 	} else if len(answers) > 1 {
 		fit.TellAll(to, answers)
 	}
-}
-
-// openOutput looks whether a file can be written that somebody asked for; nil: nobody did.
-func openOutput(path string) (*memoryreport.Output, error) {
-	if path == "" {
-		return nil, nil
-	}
-	return memoryreport.OpenOutput(path)
-}
-
-// writeForPrograms writes a value as JSON to a file, if one was asked for.
-func writeForPrograms(to *memoryreport.Output, v any) error {
-	if to == nil {
-		return nil
-	}
-	text, err := json.MarshalIndent(v, "", "\t")
-	if err != nil {
-		return err
-	}
-	return writeWhole(to, bytes.NewReader(append(text, '\n')))
-}
-
-// writeWhole writes what is read to a file, whole or not at all.
-func writeWhole(to *memoryreport.Output, from io.Reader) error {
-	defer atSignal(to.Abandon, always)()
-	return to.WriteBy(func(w io.Writer) error {
-		_, err := io.Copy(w, from)
-		return err
-	})
-}
-
-// commandBehind is a command without the -- before it.
-func commandBehind(words []string, of string) ([]string, error) {
-	if len(words) > 0 && words[0] == "--" {
-		words = words[1:]
-	}
-	switch {
-	case len(words) == 0:
-		return nil, fmt.Errorf("%s: there is no command after --", of)
-	case strings.HasPrefix(words[0], "-"):
-		return nil, fmt.Errorf("%s: unknown flag %s", of, quote.Text(words[0]))
-	}
-	return words, nil
 }

@@ -83,7 +83,7 @@ func TestMessagesAreShort(t *testing.T) {
 		var stdout, stderr bytes.Buffer
 		args := append(test.args, file)
 		status := run(args, strings.NewReader(""), &stdout, &stderr)
-		if n := stderr.Len(); status != statusBadInput || n == 0 || n > longestMessage+1000 {
+		if n := stderr.Len(); status != statusBadInput || n == 0 || n > messageBegin+messageEnd+1000 {
 			t.Errorf("%s %s: status %d, a message of %d bytes: %.200q", test.args[0], test.file, status, n, &stderr)
 		}
 	}

@@ -152,9 +152,12 @@ func flush(list ...io.Writer) {
 	}
 }
 
-// longestMessage is how many bytes of the message of an error are shown. A file can have a name
-// of any length.
-const longestMessage = 4096
+// Of a longer message the beginning and the end are shown, in bytes. A file can have names and numbers of
+// any length, and the place in it is said behind them.
+const (
+	messageBegin = 3 << 10
+	messageEnd   = 1 << 10
+)
 
 // messageOf is the message of an error. Most quote the names in them; those of the system
 // do not.
@@ -168,10 +171,10 @@ func messageOf(err error) string {
 }
 
 func shortMessage(message string) string {
-	if len(message) <= longestMessage {
+	if len(message) <= messageBegin+messageEnd {
 		return message
 	}
-	return strings.ToValidUTF8(message[:longestMessage], "") + "..."
+	return strings.ToValidUTF8(message[:messageBegin], "") + "..." + strings.ToValidUTF8(message[len(message)-messageEnd:], "")
 }
 
 // newParser makes the parser of command lines. It calls exit after --help and --version.

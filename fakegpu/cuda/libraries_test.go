@@ -122,9 +122,10 @@ func TestQuestions(t *testing.T) {
 }
 
 // What two H200 have answered about flags and priorities of streams, what waits for what, functions of
-// the host and threads; about pools of all kinds of memory; about memory of the host; and about the driver's interface.
+// the host and threads; about pools of all kinds of memory; about memory of the host; about the driver's
+// interface; and one about growth of pools, what they give back, and directions of copies.
 func TestMoreQuestions(t *testing.T) {
-	for _, name := range []string{"streams", "otherpools", "hostkinds", "contexts"} {
+	for _, name := range []string{"streams", "otherpools", "growth", "hostkinds", "contexts"} {
 		t.Run(name, func(t *testing.T) {
 			answersAlike(t, name, nil, "GAUGEBLOCK_CUDA_DEVICES=2", "GAUGEBLOCK_CUDA_GPU=h200")
 		})

@@ -33,6 +33,9 @@ func Open(in io.Reader, most uint64) (*bufio.Reader, error) {
 			break
 		}
 		inner, err := layer(buffered, most)
+		if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
+			return nil, errors.New("the file ends too early: it was cut off")
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -70,7 +73,7 @@ func inZip(in *bufio.Reader, most uint64) (io.Reader, error) {
 	}
 	archive, err := zip.NewReader(bytes.NewReader(packed), int64(len(packed)))
 	if err != nil {
-		return nil, fmt.Errorf("the zip archive is damaged: %w", err)
+		return nil, damagedZip(err)
 	}
 	var files, snapshots []*zip.File
 	for _, file := range archive.File {
@@ -89,8 +92,14 @@ func inZip(in *bufio.Reader, most uint64) (io.Reader, error) {
 	if len(files) != 1 {
 		return nil, fmt.Errorf("the zip archive has %d files that may be meant: unpack it, and give the file, or to gaugeblock report the folder", len(files))
 	}
-	return files[0].Open()
+	inside, err := files[0].Open()
+	if err != nil {
+		return nil, damagedZip(err)
+	}
+	return inside, nil
 }
+
+func damagedZip(err error) error { return fmt.Errorf("the zip archive is damaged: %w", err) }
 
 // Names are how the names of snapshots end. Each may be followed by .gz or .xz.
 const Names = ".pickle, .pkl, .json"

@@ -129,6 +129,7 @@ func (c *comparing) takeRecorded(p *Prediction) {
 // recordFigures are the statistics that the entries of the record themselves have.
 func recordFigures(w *history.Workload, s *play.Statistics) {
 	_, s.PeakReserved = history.ReservedBytes(w.Trace, w.InitialSegments)
+	s.PeakAllocated = max(s.PeakAllocated, history.AllocatedPeak(w.Trace, w.InitialSegments, w.Settings))
 	s.DeviceAllocs, s.DeviceFrees, s.OOMs = 0, 0, 0
 	for i := range w.Trace {
 		switch w.Trace[i].Action {

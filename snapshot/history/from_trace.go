@@ -25,7 +25,7 @@ import (
 func FromTrace(t *trace.Reader, dev spec.Device, maxMemory uint64) (*Workload, error) {
 	header := t.Header()
 	if header.Geometry != spec.DefaultGeometry() {
-		return nil, &WorkloadError{dev, "the trace has sizes of pools and segments that are not those of PyTorch"}
+		return nil, &WorkloadError{dev, "line 1: the sizes of pools and segments are not those of PyTorch"}
 	}
 	version, _, err := upstream.OfTrace(header.Release, header.Source)
 	if err != nil {

@@ -411,3 +411,30 @@ func ReservedBytes(trace []snapshot.TraceEntry, start []spec.Segment) (atStart, 
 	}
 	return atStart, peak
 }
+
+// AllocatedPeak is the peak of the allocated memory by the entries themselves, in bytes, each request
+// as large as the settings round it. The record does not have how much larger a block is.
+func AllocatedPeak(trace []snapshot.TraceEntry, start []spec.Segment, s Settings) (peak uint64) {
+	now, sizes := uint64(0), map[spec.Ptr]uint64{}
+	add := func(at spec.Ptr, bytes uint64) {
+		now, sizes[at] = now+bytes-sizes[at], bytes
+		peak = max(peak, now)
+	}
+	for i := range start {
+		for _, b := range start[i].Blocks {
+			if b.State == spec.ActiveAllocated {
+				add(b.Address, b.Size)
+			}
+		}
+	}
+	for i := range trace {
+		switch e := &trace[i]; e.Action {
+		case spec.ActionAlloc:
+			add(e.Addr, s.RoundedSize(e.Size))
+		case spec.ActionFreeRequested:
+			now -= sizes[e.Addr]
+			delete(sizes, e.Addr)
+		}
+	}
+	return peak
+}

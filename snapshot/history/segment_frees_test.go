@@ -290,3 +290,19 @@ func TestRefusedSize(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 }
+
+// TestAllocatedPeak: blocks of the start count, requests are rounded, and a block ends with the request
+// to free it.
+func TestAllocatedPeak(t *testing.T) {
+	entry := func(a spec.Action, at spec.Ptr, size uint64) snapshot.TraceEntry {
+		return snapshot.TraceEntry{TraceEntry: spec.TraceEntry{Action: a, Addr: at, Size: size}}
+	}
+	start := []spec.Segment{{Blocks: []spec.Block{{Address: 1 << 20, Size: 1024, State: spec.ActiveAllocated}, {Address: 2 << 20, Size: 4096}}}}
+	trace := []snapshot.TraceEntry{
+		entry(spec.ActionAlloc, 3<<20, 513), entry(spec.ActionFreeRequested, 1<<20, 1000), entry(spec.ActionAlloc, 4<<20, 1),
+		entry(spec.ActionFreeRequested, 9<<20, 1), entry(spec.ActionFreeCompleted, 3<<20, 513), entry(spec.ActionAlloc, 5<<20, 600),
+	}
+	if got := AllocatedPeak(trace, start, DefaultSettings()); got != 1024+512+1024 {
+		t.Errorf("%d bytes", got)
+	}
+}

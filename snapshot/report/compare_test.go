@@ -266,7 +266,8 @@ func TestVerdictOfRanks(t *testing.T) {
 	}
 	even := build(Summary{PeakAllocated: 10, PeakReserved: 20}, Summary{PeakAllocated: 10, PeakReserved: 30})
 	want = "Of 2 ranks r1 is the worst: 10 bytes allocated and 30 bytes reserved at its peaks. The peak allocated is 10 bytes on all of them." +
-		" The peak reserved is from 20 bytes (r0) to 30 bytes (r1), the largest 0.0\u00a0% above the median."
+		" The peak reserved is from 20 bytes (r0) to 30 bytes (r1), the largest 20.0\u00a0% above the median." +
+		" The worst rank does not allocate more than the median: what it has more is reserved and not allocated, which is fragmentation or cache."
 	if got := even.verdict(1, []int{0, 1}); got != want {
 		t.Errorf("%q, want %q", got, want)
 	}

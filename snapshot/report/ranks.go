@@ -173,15 +173,15 @@ func (r *RankBuilder) verdict(worst int, byAllocated []int) string {
 		return text
 	}
 	text += r.settings()
-	text += r.spread("allocated", byAllocated, func(s *Summary) uint64 { return s.PeakAllocated })
+	allocated := func(s *Summary) uint64 { return s.PeakAllocated }
+	reserved := func(s *Summary) uint64 { return s.PeakReserved }
+	text += r.spread("allocated", byAllocated, allocated)
 	byReserved := slices.Clone(byAllocated)
 	slices.SortStableFunc(byReserved, func(i, j int) int {
 		return cmp.Compare(r.list[i].Summary.PeakReserved, r.list[j].Summary.PeakReserved)
 	})
-	text += r.spread("reserved", byReserved, func(s *Summary) uint64 { return s.PeakReserved })
-	allocated := r.list[byAllocated[len(byAllocated)/2]].Summary.PeakAllocated
-	reserved := r.list[byReserved[len(byReserved)/2]].Summary.PeakReserved
-	if w.Summary.PeakAllocated <= allocated+allocated/50 && w.Summary.PeakReserved > reserved+reserved/20 {
+	text += r.spread("reserved", byReserved, reserved)
+	if float64(w.Summary.PeakAllocated) <= 1.02*r.median(byAllocated, allocated) && float64(w.Summary.PeakReserved) > 1.05*r.median(byReserved, reserved) {
 		text += " The worst rank does not allocate more than the median: what it has more is reserved and not allocated, which is fragmentation or cache."
 	}
 	return text
@@ -211,12 +211,18 @@ func (r *RankBuilder) settings() string {
 func (r *RankBuilder) spread(name string, sorted []int, peak func(*Summary) uint64) string {
 	of := func(i int) uint64 { return peak(&r.list[sorted[i]].Summary) }
 	last := len(sorted) - 1
-	least, most, median := of(0), of(last), of(len(sorted)/2)
+	least, most := of(0), of(last)
 	if least == most {
 		return fmt.Sprintf(" The peak %s is %s on all of them.", name, spec.FormatSize(most))
 	}
 	return fmt.Sprintf(" The peak %s is from %s (%s) to %s (%s), the largest %.1f\u00a0%% above the median.", name,
-		spec.FormatSize(least), r.reports[sorted[0]].Title, spec.FormatSize(most), r.reports[sorted[last]].Title, 100*(float64(most)/float64(max(median, 1))-1))
+		spec.FormatSize(least), r.reports[sorted[0]].Title, spec.FormatSize(most), r.reports[sorted[last]].Title, 100*(float64(most)/max(r.median(sorted, peak), 1)-1))
+}
+
+// median is the median of ranks that are sorted; of an even number the mean of the two in the middle.
+func (r *RankBuilder) median(sorted []int, peak func(*Summary) uint64) float64 {
+	of := func(i int) float64 { return float64(peak(&r.list[sorted[i]].Summary)) }
+	return (of((len(sorted)-1)/2) + of(len(sorted)/2)) / 2
 }
 
 var (

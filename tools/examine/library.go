@@ -89,6 +89,8 @@ func (a *allocator) device(op string, dev spec.Device) error {
 // call makes a call, and remembers what it has left behind in the calling thread.
 func (a *allocator) call(m message) (words [8]uint64, exception string) {
 	before := a.currentAt(&m)
+	outside := a.gpu.InAllocator()
+	defer outside()
 	words, exception = a.subject.call(m)
 	a.complaint, a.words = conformance.ComplaintNone, ""
 	left := words[leftWord]

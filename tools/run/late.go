@@ -25,11 +25,22 @@ type Range struct {
 	Least  uint64 `json:"least"`
 	Likely uint64 `json:"likely"`
 	Most   uint64 `json:"most"`
+	// Ranks has the same for each of several ranks. The figures above are of that which reserves most.
+	Ranks []RankRange `json:"ranks,omitempty"`
 	// MayFail: in some of the runs it ran out of memory, and not in all.
 	MayFail bool     `json:"may_fail,omitempty"`
 	Reasons []string `json:"reasons,omitempty"` // lines that call record_stream
 	// Watchdog: NCCL's watchdog lets go of tensors.
 	Watchdog bool `json:"watchdog,omitempty"`
+}
+
+// A RankRange is a Range of one rank.
+type RankRange struct {
+	Rank   string `json:"rank"`
+	AtOnce uint64 `json:"at_once"`
+	Least  uint64 `json:"least"`
+	Likely uint64 `json:"likely"`
+	Most   uint64 `json:"most"`
 }
 
 // Bound finds the range of a program by running it with work that takes time. r is a run in which work
@@ -48,29 +59,53 @@ func (r *Record) Bound(runs func(slower float64) (*Result, error)) error {
 	if err != nil {
 		return err
 	}
+	timed := []*Result{fast, likely, late}
 	peaks := []uint64{}
-	for _, x := range []*Result{fast, likely, late} {
+	for _, x := range timed {
 		peaks = append(peaks, x.Summarize().PeakReserved)
 	}
 	failed := r.Summary.OutOfMemory != nil
 	r.Range = &Range{
 		AtOnce: r.Summary.PeakReserved, Least: slices.Min(peaks), Likely: peaks[1], Most: slices.Max(peaks), Reasons: late.streamsRecorded(),
-		Watchdog: len(r.ranks()) > 0,
-		MayFail:  failed != (fast.EndedWithoutMemory() != nil) || failed != (likely.EndedWithoutMemory() != nil) || failed != (late.EndedWithoutMemory() != nil),
+		Ranks: r.boundRanks(timed), Watchdog: len(r.ranks()) > 0,
+		MayFail: failed != (fast.EndedWithoutMemory() != nil) || failed != (likely.EndedWithoutMemory() != nil) || failed != (late.EndedWithoutMemory() != nil),
 	}
 	return nil
 }
 
-// alike reports whether a run has the same peak and end as that in which work completes at once.
+// boundRanks are the ranges of several ranks; the second of the runs is the likely one. A rank that gave no answer in one
+// of them has none.
+func (r *Record) boundRanks(timed []*Result) (all []RankRange) {
+	first := r.ranks()
+	if len(first) < 2 {
+		return nil
+	}
+	for _, own := range first {
+		var peaks []uint64
+		for _, x := range timed {
+			for _, p := range x.ranks() {
+				if p.rank == own.rank {
+					peaks = append(peaks, p.reserved)
+				}
+			}
+		}
+		if len(peaks) == len(timed) {
+			all = append(all, RankRange{own.rank, own.reserved, slices.Min(peaks), peaks[1], slices.Max(peaks)})
+		}
+	}
+	return all
+}
+
+// alike reports whether a run has the same peaks and end as that in which work completes at once.
 func (r *Record) alike(x *Result) bool {
 	s := x.Summarize()
-	return s.PeakReserved == r.Summary.PeakReserved && (s.OutOfMemory == nil) == (r.Summary.OutOfMemory == nil)
+	return slices.Equal(r.ranks(), x.ranks()) && s.PeakReserved == r.Summary.PeakReserved && (s.OutOfMemory == nil) == (r.Summary.OutOfMemory == nil)
 }
 
 // String is a line for people.
 func (g *Range) String() string {
 	if g.Least == g.Most && g.Least == g.AtOnce && !g.MayFail {
-		return "the peak does not depend on when work completes"
+		return "the peak does not depend on when work completes" + g.byRank()
 	}
 	text := fmt.Sprintf("the peak depends on when work completes: reserved from %s to %s, probably %s", size(g.Least), size(g.Most), size(g.Likely))
 	if g.MayFail {
@@ -82,7 +117,21 @@ func (g *Range) String() string {
 	if len(g.Reasons) == 0 && g.Watchdog {
 		text += ", since NCCL's watchdog lets go of tensors every tenth of a second"
 	}
-	return text
+	return text + g.byRank()
+}
+
+// byRank is what a line says of ranks that differ, if time has a say in one of them.
+func (g *Range) byRank() string {
+	differs := func(x RankRange) bool { return x.Least != g.Ranks[0].Least || x.Most != g.Ranks[0].Most }
+	depends := func(x RankRange) bool { return x.Least != x.Most }
+	if len(g.Ranks) > mostRanks || !slices.ContainsFunc(g.Ranks, differs) || !slices.ContainsFunc(g.Ranks, depends) {
+		return ""
+	}
+	var parts []string
+	for _, x := range g.Ranks {
+		parts = append(parts, fmt.Sprintf("rank %s from %s to %s", x.Rank, size(x.Least), size(x.Most)))
+	}
+	return "; " + strings.Join(parts, ", ")
 }
 
 // streamsRecorded are the lines that call record_stream, those that do so most often first.

@@ -2,6 +2,7 @@ package run
 
 import (
 	"errors"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -42,5 +43,39 @@ func TestBound(t *testing.T) {
 	wrong := errors.New("wrong")
 	if err := r.Bound(func(float64) (*Result, error) { return nil, wrong }); err != wrong {
 		t.Error(err)
+	}
+}
+
+// byRanks is a run of several ranks, each of which has reserved so much.
+func byRanks(peaks ...uint64) *Result {
+	r := &Result{}
+	for i, peak := range peaks {
+		r.Processes = append(r.Processes, Answer{Rank: strconv.Itoa(i), Devices: []Device{{PeakReserved: peak}}})
+	}
+	return r
+}
+
+// Each of several ranks has a range of its own, also if only one that does not reserve most differs, and the line
+// names those that differ.
+func TestBoundRanks(t *testing.T) {
+	const gib = 1 << 30
+	first := byRanks(gib, 3*gib)
+	for want, runs := range map[string]map[float64]*Result{
+		"the peak does not depend":                                             {Late: byRanks(gib, 3*gib)},
+		"; rank 0 from 1024.00 MiB to 2.00 ":                                   {Late: byRanks(2*gib, 3*gib), Likely: byRanks(gib, 3*gib), Fast: byRanks(gib, 3*gib)},
+		"; rank 0 from 2.00 GiB to 4.00 GiB, rank 1 from 3.00 GiB to 5.00 GiB": {Late: byRanks(4*gib, 5*gib), Likely: byRanks(3*gib, 4*gib), Fast: byRanks(2*gib, 3*gib)},
+	} {
+		r := &Record{Result: first, Summary: first.Summarize()}
+		err := r.Bound(func(slower float64) (*Result, error) { return runs[slower], nil })
+		if got := r.Range.String(); err != nil || !strings.Contains(got, want) {
+			t.Errorf("%q, not %q, %v", got, want, err)
+		}
+	}
+	r := &Record{Result: first, Summary: first.Summarize()}
+	lacks := func(slower float64) (*Result, error) {
+		return map[bool]*Result{true: byRanks(gib), false: byRanks(4*gib, 5*gib)}[slower == Fast], nil
+	}
+	if err := r.Bound(lacks); err != nil || len(r.Range.Ranks) != 1 || r.Range.Ranks[0].Most != 4*gib {
+		t.Errorf("%+v, %v", r.Range, err)
 	}
 }

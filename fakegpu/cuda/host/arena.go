@@ -4,6 +4,7 @@ package host
 
 import (
 	"errors"
+	"math"
 	"slices"
 
 	"gaugeblock/fakegpu"
@@ -13,9 +14,8 @@ import (
 // An arena is the memory of a pool of the driver: a range of addresses that is backed by memory of
 // the device in steps of 32 MiB, where allocations need it. Measured on an H200 (driver 580):
 // the steps, the alignment, growth behind the last free range, and which steps a trim gives back
-// are the driver's; among free ranges it mostly takes the smallest, and here that is always so.
-// On 60 random programs the largest reserved memory is that of the H200 in 33, and 3 % off in the
-// mean.
+// are the driver's (testdata/growth.txt); among free ranges it mostly takes the smallest, of equal ones
+// that which has been free longest, and here that is always so.
 type arena struct {
 	gpu    *fakegpu.GPU
 	device spec.Device
@@ -24,6 +24,7 @@ type arena struct {
 	fresh  uint64   // offset of what was never allocated, or is free again up to the end
 	pages  map[uint64]spec.PageHandle
 	free   []freedRange // below fresh, by offset, in bytes
+	frees  uint64
 }
 
 // freedRange is memory that was freed.
@@ -32,6 +33,7 @@ type freedRange struct {
 	stream   uint64           // its ID, that the range was freed on
 	event    spec.EventHandle // behind the free; 0: the work before it is known to be over
 	point    fakegpu.Point    // of the free
+	since    uint64           // the number of the free
 }
 
 const (
@@ -88,18 +90,18 @@ func (a *arena) reserve() error {
 // smallest is the offset of the smallest range that a stream may use, or that of the end.
 func (a *arena) smallest(t taker, bytes uint64) (from uint64) {
 	from = a.fresh
-	best := a.bytes
+	best, age := a.bytes, uint64(0)
 	for i := 0; i < len(a.free); {
-		first, end := a.free[i].from, a.free[i].from
+		first, end, since := a.free[i].from, a.free[i].from, uint64(0)
 		for i < len(a.free) && a.free[i].from == end && t.may(&a.free[i]) {
-			end = a.free[i].to
+			end, since = a.free[i].to, max(since, a.free[i].since)
 			i++
 		}
 		switch {
 		case first == end: // of another stream, which is not through
 			i++
-		case end-first >= bytes && end-first < best:
-			from, best = first, end-first
+		case end-first >= bytes && (end-first < best || end-first == best && since < age):
+			from, best, age = first, end-first, since
 		case end == a.fresh && from == a.fresh:
 			from = first
 		}
@@ -132,7 +134,7 @@ func (a *arena) join() {
 	joined := a.free[:0]
 	for _, f := range a.free {
 		if n := len(joined); n > 0 && f.event == 0 && joined[n-1].event == 0 && joined[n-1].to == f.from {
-			joined[n-1].to = f.to
+			joined[n-1].to, joined[n-1].since = f.to, max(joined[n-1].since, f.since)
 		} else {
 			joined = append(joined, f)
 		}
@@ -166,7 +168,8 @@ func (a *arena) consume(from, to uint64) (err error) {
 func (a *arena) give(at spec.Ptr, bytes uint64, f freedRange) {
 	from := uint64(at - a.base)
 	i, _ := slices.BinarySearchFunc(a.free, from, func(f freedRange, from uint64) int { return int(int64(f.from) - int64(from)) })
-	f.from, f.to = from, from+bytes
+	a.frees++
+	f.from, f.to, f.since = from, from+bytes, a.frees
 	a.free = slices.Insert(a.free, i, f)
 }
 
@@ -213,15 +216,22 @@ func (a *arena) unmapStep(step uint64) error {
 // reserved is how many bytes of the device the arena has.
 func (a *arena) reserved() uint64 { return uint64(len(a.pages)) * arenaStep }
 
-// trim gives steps in which nothing is allocated, and that nobody waits for, back to the device, the
-// last first, until no more than keep bytes are reserved.
-func (a *arena) trim(keep uint64) error {
-	if a.reserved() <= keep {
-		return nil
-	}
+// trim gives steps in which nothing is allocated, and that nobody is known to wait for, back to the device, the
+// last first, while at least so many bytes stay reserved.
+func (a *arena) trim(least uint64) error {
+	// rounded up to steps, as long as that is a number
+	return a.shrink(min(least, math.MaxUint64-arenaStep+1) + arenaStep - 1)
+}
+
+// giveBack does so when somebody has waited, until no more than the threshold is reserved.
+func (a *arena) giveBack(threshold uint64) error {
 	if err := a.forget(); err != nil {
 		return err
 	}
+	return a.shrink(threshold)
+}
+
+func (a *arena) shrink(keep uint64) error {
 	var steps []uint64
 	for step := range a.pages {
 		if a.idle(step*arenaStep, (step+1)*arenaStep) {

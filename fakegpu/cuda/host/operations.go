@@ -102,7 +102,10 @@ func (p *Process) perform(operation C.int, w *words) int {
 	case C.GAUGEBLOCK_EVENT_QUERY:
 		return p.query(spec.EventHandle(w[0]))
 	case C.GAUGEBLOCK_EVENT_SYNCHRONIZE:
-		return number(p.await(func() error { return g.SynchronizeEvent(spec.EventHandle(w[0])) }))
+		if err := p.await(func() error { return g.SynchronizeEvent(spec.EventHandle(w[0])) }); err != nil {
+			return number(err)
+		}
+		return p.waited()
 	case C.GAUGEBLOCK_EVENT_DESTROY:
 		return number(g.DestroyEvent(spec.EventHandle(w[0])))
 	case C.GAUGEBLOCK_CAPTURE_INFO:
@@ -296,7 +299,7 @@ func (p *Process) streamOperation(operation C.int, w *words) (int, bool) {
 		return 0, true
 	case C.GAUGEBLOCK_STREAM_SYNCHRONIZE:
 		err := p.await(func() error { return g.SynchronizeStream(device(w[0]), stream(w[1])) })
-		if err == nil {
+		if err == nil && w[2] == 0 {
 			return p.waited(), true
 		}
 		return number(err), true

@@ -117,7 +117,7 @@ func (pool *driverPool) obtain(dev spec.Device, s spec.Stream, bytes uint64) (sp
 	bytes = aligned(bytes)
 	at, err := pool.take(t, bytes)
 	if errors.Is(err, spec.ErrDriverOutOfMemory) {
-		if err := pool.trim(0); err != nil {
+		if err := pool.giveBack(0); err != nil {
 			return 0, err
 		}
 		at, err = pool.take(t, bytes)
@@ -203,6 +203,9 @@ func (p *Process) poolFree(at spec.Ptr, dev spec.Device, s spec.Stream, wait boo
 	stream, _ := p.GPU.StreamID(dev, s)
 	pool.give(at, aligned(piece.memory.Bytes), freedRange{stream: stream, event: event, point: point})
 	pool.used -= piece.memory.Bytes
+	if wait { // so all frees before are known to be over
+		return number(pool.forget())
+	}
 	return 0
 }
 
@@ -264,7 +267,7 @@ func (p *Process) waited() int {
 	}
 	for _, id := range sortedIDs(d.byID) {
 		pool := d.byID[id]
-		if err := pool.trim(pool.threshold); err != nil {
+		if err := pool.giveBack(pool.threshold); err != nil {
 			return number(err)
 		}
 		if pool.destroyed && len(pool.pages) == 0 {
@@ -288,7 +291,7 @@ func (d *driverPools) destroy(id uint64) int {
 	if d.current[pool.device] == id {
 		d.current[pool.device] = uint64(pool.device) + 1
 	}
-	if err := pool.trim(0); err != nil {
+	if err := pool.giveBack(0); err != nil {
 		return number(err)
 	}
 	if len(pool.pages) > 0 {

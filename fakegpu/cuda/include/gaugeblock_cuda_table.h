@@ -35,7 +35,7 @@
 	X(STREAM_DEVICE)     /* 0 stream -> 1 device */ \
 	X(STREAM_ID)         /* 0 device, 1 stream -> 2 id */ \
 	X(STREAM_GET)        /* 0 device, 1 stream -> 2 CUDA's flags, 3 priority */ \
-	X(STREAM_SYNCHRONIZE)/* 0 device, 1 stream */ \
+	X(STREAM_SYNCHRONIZE)/* 0 device, 1 stream, 2 for a copy: the driver's pools keep what they have */ \
 	X(STREAM_QUERY)      /* 0 device, 1 stream */ \
 	X(STREAM_WAIT)       /* 0 device, 1 stream, 2 event */ \
 	X(DEVICE_SYNCHRONIZE)/* 0 device */ \

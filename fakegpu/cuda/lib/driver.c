@@ -667,7 +667,7 @@ static Result waited(int failed) {
 		return failed;
 	}
 	ON(NULL, number, device)
-	WORDS(device, number);
+	WORDS(device, number, 1);
 	int mode = gaugeblock_mode(1, 2); // relaxed: no capture forbids this wait
 	int r = gaugeblock_do(GAUGEBLOCK_STREAM_SYNCHRONIZE, w);
 	gaugeblock_mode(1, mode);

@@ -47,7 +47,7 @@ GAUGEBLOCK_API Error cudaRuntimeGetVersion(int *version) {
 	if (version == NULL) {
 		return ended(INVALID_VALUE);
 	}
-	*version = GAUGEBLOCK_CUDART * 1000;
+	*version = GAUGEBLOCK_CUDART < 13 ? 12090 : 13000;
 	return 0;
 }
 
@@ -642,43 +642,41 @@ static int of_device(const void *ptr, uint64_t *device) {
 	return found;
 }
 
+// known reports whether memory of the host is one that the device reaches.
+static int known(const void *at) { return gaugeblock_host_find((void *)at, NULL); }
+
+// The addresses say what is copied where. Of the direction an H200 looks only at this: that what is to be
+// memory of a device is memory that the device reaches (testdata/growth.txt).
 GAUGEBLOCK_API Error cudaMemcpyAsync(void *dst, const void *src, size_t bytes, int kind, void *stream) {
-	enum { INVALID_DIRECTION = 21, BY_ADDRESS = 4 };
-	if (kind < 0 || kind > BY_ADDRESS) {
+	enum { TO_DEVICE = 1, FROM_DEVICE, BETWEEN, BY_ADDRESS, INVALID_DIRECTION = 21 };
+	if (bytes > 0 && (kind < 0 || kind > BY_ADDRESS)) {
 		return ended(INVALID_DIRECTION);
-	}
-	ON(stream, number, device)
-	uint64_t to = device, from = device;
-	int on_device = of_device(dst, &to), from_device = of_device(src, &from);
-	if (kind != BY_ADDRESS) {
-		int to_host = on_device && (kind == 0 || kind == 2), from_host = from_device && (kind == 0 || kind == 1);
-		if ((to_host || from_host) && !gaugeblock_bytes_in_host()) {
-			return ended(INVALID_VALUE);
-		}
-		on_device = kind == 1 || kind == 3;
-		from_device = kind == 2 || kind == 3;
 	}
 	if (bytes > 0 && (dst == NULL || src == NULL)) {
 		return ended(INVALID_VALUE);
 	}
-	if (on_device && from_device) {
+	ON(stream, number, device)
+	uint64_t to = device, from = device;
+	int to_device = of_device(dst, &to), from_device = of_device(src, &from);
+	int to_known = to_device || known(dst), from_known = from_device || known(src);
+	int wrong = ((kind == TO_DEVICE || kind == BETWEEN) && !to_known) || ((kind == FROM_DEVICE || kind == BETWEEN) && !from_known);
+	if (wrong && bytes > 0) {
+		return ended(INVALID_VALUE);
+	}
+	if ((to_device && from_device) || (!to_device && !from_device && to_known && from_known)) {
 		WORDS(device, number, P(dst), to, P(src), from, bytes);
 		return DO(COPY);
 	}
-	if (on_device) {
+	if (to_device || (to_known && !from_device)) {
 		gaugeblock_uploaded(dst, src, bytes);
 		WORDS(device, number, P(dst), P(src), bytes);
 		return DO(COPY_IN);
 	}
-	if (from_device) {
+	if (from_known) {
 		WORDS(device, number, P(dst), P(src), bytes);
 		int r = DO(COPY_OUT);
 		gaugeblock_downloaded(dst, src, bytes);
 		return r;
-	}
-	if (gaugeblock_host_find(dst, NULL) && gaugeblock_host_find(src, NULL)) {
-		WORDS(device, number, P(dst), device, P(src), device, bytes);
-		return DO(COPY);
 	}
 	if (bytes > 0) {
 		memmove(dst, src, bytes);
@@ -692,8 +690,10 @@ GAUGEBLOCK_API Error cudaMemcpy(void *dst, const void *src, size_t bytes, int ki
 		return r;
 	}
 	enum { RELAXED = 2 };
+	ON(NULL, number, device)
+	WORDS(device, number, 1);
 	int mode = gaugeblock_mode(1, RELAXED); // no capture forbids this wait
-	r = cudaStreamSynchronize(NULL);
+	r = DO(STREAM_SYNCHRONIZE);
 	gaugeblock_mode(1, mode);
 	return r;
 }

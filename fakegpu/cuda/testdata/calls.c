@@ -91,6 +91,9 @@ static void pools(void) {
 	IS(attribute(pool, reserved), 2 * step);
 	IS(cudaFreeAsync(r, b), 0);
 	IS(cudaMemPoolTrimTo(pool, 0), 0);
+	IS(attribute(pool, reserved), 2 * step); // nobody has waited for the free
+	IS(cudaStreamSynchronize(b), 0);
+	IS(cudaMemPoolTrimTo(pool, 0), 0);
 	IS(attribute(pool, reserved), step); // q is there
 	IS(cudaFree(q), 0);
 	IS(cudaMemPoolTrimTo(pool, 0), 0);

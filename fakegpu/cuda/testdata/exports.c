@@ -5,7 +5,7 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
-enum { FD = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR };
+#define FD CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR
 
 static CUmemoryPool pool_of(int handles) {
 	CUmemPoolProps props;

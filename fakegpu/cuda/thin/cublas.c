@@ -29,8 +29,14 @@ API cublasGetMathMode(struct handle *h, int *mode) {
 
 API cublasGetVersion_v2(struct handle *h, int *version) {
 	(void)h;
-	*version = GAUGEBLOCK_CUDART * 10000;
+	*version = GAUGEBLOCK_CUDART < 13 ? 120900 : 130000;
 	return 0;
+}
+
+GAUGEBLOCK_API const char *cublasGetStatusName(int status) { return status == 0 ? "CUBLAS_STATUS_SUCCESS" : "CUBLAS_STATUS_NOT_SUPPORTED"; }
+
+GAUGEBLOCK_API const char *cublasGetStatusString(int status) {
+	return status == 0 ? "the operation completed successfully" : "the functionality requested is not supported";
 }
 
 // Products of matrices know how much there is to do.

@@ -2,7 +2,7 @@
 
 API cublasLtCreate(struct handle **h) { return make_handle(h); }
 API cublasLtDestroy(struct handle *h) { return unmake(h); }
-GAUGEBLOCK_API size_t cublasLtGetVersion(void) { return GAUGEBLOCK_CUDART * 10000; }
+GAUGEBLOCK_API size_t cublasLtGetVersion(void) { return GAUGEBLOCK_CUDART < 13 ? 120900 : 130000; }
 
 // What the heuristic answers: one algorithm that fits and needs no workspace. PyTorch has
 // allocated its workspace before, by its own rule.

@@ -93,7 +93,7 @@ static int is_real(void) {
 // Without the real library the version is what the variable says, so that PyTorch finds what it was
 // built with.
 GAUGEBLOCK_API size_t cudnnGetVersion(void) {
-	enum { OLDEST = 91000 };
+	enum { OLDEST = 91002 };
 	const char *said = getenv("GAUGEBLOCK_CUDNN_VERSION");
 	return is_real() ? real.version() : said != NULL ? (size_t)atol(said) : OLDEST;
 }

@@ -20,6 +20,11 @@ API cufftSetStream(int plan, void *stream) {
 	return 0;
 }
 
+API cufftGetVersion(int *version) {
+	*version = GAUGEBLOCK_CUDART < 13 ? 11401 : 12000;
+	return 0;
+}
+
 // How much a plan needs beside the data. NVIDIA publishes no formula: these shares of the data follow
 // 4,045 sizes that cuFFT 12 gave on an H200, of which 4,020 are within 2 % (../testdata/fft_sizes.txt
 // has some). All lengths are of complex numbers.

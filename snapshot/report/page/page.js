@@ -15,6 +15,14 @@
     return bytes.toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits }) + " " + units[unit];
   };
   const signed = (bytes) => (bytes > 0 ? "+" + size(bytes) : bytes < 0 ? "\u2212" + size(-bytes) : "0");
+  // Round sizes for an axis, three to six of them.
+  const sizesUpTo = (most) => {
+    let step = Math.pow(2, Math.max(0, Math.floor(Math.log2(most / 4))));
+    while (most / step > 6) step *= 2;
+    const all = [];
+    for (let bytes = 0; bytes <= most; bytes += step) all.push(bytes);
+    return all;
+  };
   const count = (n) => n.toLocaleString("en");
   const percent = (share) => (share > 0 && share < 0.005 ? "<1" : Math.round(100 * share)) + "\u00a0%";
   const of = (part, whole) => (whole > 0 ? part / whole : 0);
@@ -300,13 +308,6 @@
       let fit = false; // the height is that of allocated memory, and reserved memory may be above it
       const scale = () => { top = 1; for (let i = from; i < to; i++) top = Math.max(top, fit ? 0 : t.reservedMax[i], t.allocatedMax[i]); };
 
-      const ticks = () => {
-        let step = Math.pow(2, Math.floor(Math.log2(top / 4)));
-        while (top / step > 6) step *= 2;
-        const all = [];
-        for (let bytes = 0; bytes <= top * 1.04; bytes += step) all.push(bytes);
-        return all;
-      };
       // The buckets that are shown, in columns of a pixel or more. The one with the most memory
       // stands for the others.
       const columnsOf = (view) => {
@@ -355,7 +356,7 @@
         g.font = "12px " + view.font;
         g.fillStyle = view.color("--soft"); g.strokeStyle = view.color("--line"); g.lineWidth = 1;
         g.textAlign = "right"; g.textBaseline = "middle";
-        for (const bytes of ticks()) {
+        for (const bytes of sizesUpTo(top * 1.04)) {
           const y = Math.round(level(view, bytes)) + 0.5;
           g.beginPath(); g.moveTo(left, y); g.lineTo(view.width - right, y); g.stroke();
           g.fillText(size(bytes), left - 8, y);
@@ -661,7 +662,7 @@
         }
         g.restore();
         g.font = "12px " + view.font; g.fillStyle = view.color("--soft"); g.textAlign = "right"; g.textBaseline = "middle";
-        for (let k = 0; k <= 4; k++) g.fillText(size((whole * k) / 4), left - 8, Math.max(8, level(view, (whole * k) / 4)));
+        for (const bytes of sizesUpTo(whole)) g.fillText(size(bytes), left - 8, Math.max(8, level(view, bytes)));
         g.textAlign = "left"; g.textBaseline = "alphabetic"; g.fillText("entry " + count(Math.round(from)), left, view.height - 6);
         g.textAlign = "right"; g.fillText(count(Math.round(to)), view.width - right, view.height - 6);
       };
@@ -1247,6 +1248,7 @@
         t.list.map((k, i) => [[k.name, i === t.shown && element("span", { class: "tag" }, "shown below")],
           [size(k.summary.peakAllocated), meter([k.summary.peakAllocated / most, "var(--allocated)"])], [size(k.summary.peakReserved), meter([k.summary.peakReserved / most, "var(--reserved)"])],
           size(k.atEnd), k.summary.ooms ? element("span", { class: "bad" }, count(k.summary.ooms)) : "no", count(k.ranks), k.worst]), 40));
+    if (t.list.some((k) => k.ranks > 1)) box.append(element("p", { class: "help" }, "Sizes are those of the worst rank of each: of one that ran out of memory, if there is one. Another may have reserved more."));
     if (!t.growth.length) return;
     box.append(element("h3", {}, "What grows: allocated at the end of each iteration, " + t.rank),
       longTable("Growth", [["Call site", "code"], ["Growth per iteration", "number"], ["At the first", "number"], ["At the last", "number"], ["Grows"]],

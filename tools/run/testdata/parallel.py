@@ -76,20 +76,42 @@ def ddp_view():
     ddp(gradient_as_bucket_view=True, bucket_cap_mb=50)
 
 
-def zero():
+def zero(views=False):
     from torch.distributed.optim import ZeroRedundancyOptimizer
 
-    model = nn.parallel.DistributedDataParallel(Model().to(DEVICE), device_ids=[DEVICE.index])
-    train(model, ZeroRedundancyOptimizer(model.parameters(), optimizer_class=torch.optim.AdamW, lr=1e-3))
+    model = nn.parallel.DistributedDataParallel(Model().to(DEVICE), device_ids=[DEVICE.index], gradient_as_bucket_view=views)
+    train(model, ZeroRedundancyOptimizer(model.parameters(), optimizer_class=torch.optim.AdamW, parameters_as_bucket_view=views, lr=1e-3))
 
 
-def fsdp1():
+def zero_view():
+    zero(views=True)
+
+
+def wrapped():
     from torch.distributed.fsdp import FullyShardedDataParallel, MixedPrecision
     from torch.distributed.fsdp.wrap import ModuleWrapPolicy
 
-    model = FullyShardedDataParallel(Model(), auto_wrap_policy=ModuleWrapPolicy([Block]), device_id=DEVICE, use_orig_params=True,
-                                     mixed_precision=MixedPrecision(param_dtype=torch.bfloat16, reduce_dtype=torch.bfloat16))
+    return FullyShardedDataParallel(Model(), auto_wrap_policy=ModuleWrapPolicy([Block]), device_id=DEVICE, use_orig_params=True,
+                                    mixed_precision=MixedPrecision(param_dtype=torch.bfloat16, reduce_dtype=torch.bfloat16))
+
+
+def fsdp1():
+    model = wrapped()
     train(model, torch.optim.AdamW(model.parameters()))
+
+
+def fsdp1_accumulate():
+    """Gradients of two backward passes are added up before they are exchanged."""
+    model = wrapped()
+    optimizer = torch.optim.AdamW(model.parameters())
+    for _ in range(STEPS):
+        with model.no_sync():
+            x = tokens()
+            loss_of(model(x), x).backward()
+        x = tokens()
+        loss_of(model(x), x).backward()
+        optimizer.step()
+        optimizer.zero_grad()
 
 
 def fsdp2():

@@ -1,5 +1,5 @@
 # CuPy: its memory pool, whose cache is kept by stream. CuPy has NVIDIA's runtime linked in; its module
-# cupy_backends.cuda.api.runtime is built against the fake one first (docs/suites.md).
+# cupy_backends.cuda.api.runtime is built against the fake one first (tools/foreign/cupy/build.sh).
 # gaugeblock examine --python cupy_pool.py
 import cupy
 

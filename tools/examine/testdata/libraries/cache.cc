@@ -38,6 +38,16 @@ static std::vector<char *> &kept(int device, cudaStream_t stream, ssize_t size) 
 	return cache[{fault("forgets_device") ? 0 : device, fault("forgets_streams") ? 0 : name(stream), rounded(size)}];
 }
 
+// fill writes memory that the allocator holds, for FILL=malloc or FILL=free in the environment.
+static char *fill(const char *when, char *ptr, ssize_t size, cudaStream_t stream) {
+	static const char *planted = std::getenv("FILL");
+	if (planted == nullptr || std::strcmp(planted, when) != 0) return ptr;
+	static cudaStream_t other = nullptr;
+	if (fault("fills_elsewhere") && other == nullptr) cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking);
+	cudaMemsetAsync(ptr, 0xdd, size_t(size), fault("fills_elsewhere") ? other : stream);
+	return ptr;
+}
+
 static void empty() {
 	for (auto &c : cache) {
 		for (char *ptr : c.second) cudaFree(ptr);
@@ -53,13 +63,13 @@ extern "C" void *my_malloc(ssize_t size, int device, cudaStream_t stream) {
 	if (!free.empty()) {
 		char *ptr = free.back();
 		free.pop_back();
-		return ptr;
+		return fill("malloc", ptr, size, stream);
 	}
 	if (cudaSetDevice(device) != cudaSuccess) return nullptr;
 	char *ptr = nullptr;
 	const size_t bytes = fault("truncates") ? unsigned(rounded(size)) : rounded(size);
 	if (bytes == 0) return nullptr;
-	if (cudaMalloc((void **)&ptr, bytes) == cudaSuccess) return ptr;
+	if (cudaMalloc((void **)&ptr, bytes) == cudaSuccess) return fill("malloc", ptr, size, stream);
 	if (!fault("keeps_error")) cudaGetLastError(); // or whoever looks next takes it for theirs
 	if (fault("tries_once")) return nullptr;
 	empty();
@@ -72,6 +82,7 @@ extern "C" void my_free(void *ptr, ssize_t size, int device, cudaStream_t stream
 	std::lock_guard<std::mutex> guard(mutex);
 	if (fault("leaves_device")) cudaSetDevice(device);
 	if (fault("loses") && size == 2 << 20) return;
+	fill("free", (char *)ptr, size, stream);
 	kept(device, stream, size).push_back((char *)ptr + (fault("shifts") && size == 2 << 20 ? 512 : 0));
 }
 
