@@ -42,6 +42,11 @@ TIME ?= 1s
 bench:
 	$(GO) test ./tests/bench -run '^$$' -bench . -count $(COUNT) -benchtime $(TIME)
 
+# Instructions of the hot paths, which fail if they have grown. It needs valgrind.
+.PHONY: instructions
+instructions:
+	$(GO) test ./tests/bench/instructions -v
+
 # The same beside PyTorch's own allocator, in one process: a release that "gaugeblock torch get" has
 # fetched, several with commas between them, or the directory of one. It needs a C and a C++
 # compiler. docs/benchmarks.md has results.

@@ -124,12 +124,28 @@ func (p *Program) endNextCapture() (op trace.Op, more bool) {
 	return op, true
 }
 
+// captureEnd ends a capture. Every other time memory of the capture that another stream uses is
+// freed before, and the routing to its pool ends next, as in PyTorch: that free is often still
+// deferred then.
 func (g *Generator) captureEnd() trace.Op {
 	if len(g.program.captures) == 0 {
 		return trace.Op{}
 	}
 	k := pick(g, g.program.captures)
-	return trace.Op{Device: k.device, Stream: g.program.streams[k.origin].index, Graph: g.program.graphIDs}
+	end := trace.Op{
+		Kind: trace.OpCaptureEnd, Device: k.device, Stream: g.program.streams[k.origin].index, Graph: g.program.graphIDs,
+	}
+	inside := g.program.allocatedIn(k)
+	used := slices.IndexFunc(inside, func(m *memory) bool { return len(m.uses) > 0 && m.pool != nil && m.pool.begun })
+	if used < 0 || k.unjoined() >= 0 || chance(g, 2) {
+		return end
+	}
+	q := inside[used].pool
+	g.planned = func() trace.Op {
+		g.planned = func() trace.Op { return trace.Op{Kind: trace.OpPoolEnd, Device: q.device, Pool: q.id} }
+		return end
+	}
+	return trace.Op{Kind: trace.OpFree, ID: inside[used].id}
 }
 
 func (p *Program) mayEndCapture(op *trace.Op) bool {

@@ -249,7 +249,7 @@ var deviations = []Deviation{
 			"other devices call `cudaFree` or unmap memory while a capture is under way whose mode forbids " +
 			"it. The capture is invalidated.",
 		Ours:     "Nothing is released; each step counts as having found nothing.",
-		Later:    "From 2.13 on emptying the cache frees memory of the default pool as well.",
+		Later:    "From 2.13 on emptying the cache frees memory of the default pool as well, and completes deferred frees.",
 		Held:     []string{"alloc/testdata/capture_forbids_free"},
 		Shown:    []string{"tools/torch.TestRowsOfCaptures"},
 		Findings: []int{19, 20},

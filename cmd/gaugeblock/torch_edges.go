@@ -36,9 +36,15 @@ func (c *compareCommand) runEdges(env *environment, pytorch binary.Options, list
 		if m, err := tla.ReadManifest(configuration.Name); err == nil && m != nil {
 			edges = m.Edges
 		}
+		run := torch.EdgeRun{PyTorch: pytorch, Workers: c.Jobs, Stopped: stopped}
+		if why := run.LeavesOut(configuration); why != "" {
+			fmt.Fprintf(env.stderr, "%s is left out: %s\n", configuration.Name, why)
+			continue
+		}
 		bar := newProgress(env.stderr, edges, c.JSON)
 		bar.counting = configuration.Name + ": %d of %d edges"
-		report, err := torch.EdgeRun{PyTorch: pytorch, Workers: c.Jobs, Progress: bar.set, Stopped: stopped}.Run(configuration)
+		run.Progress = bar.set
+		report, err := run.Run(configuration)
 		bar.finish()
 		if err != nil {
 			return fmt.Errorf("%s: %w", configuration.Name, err)

@@ -30,7 +30,7 @@ class _Observer:
             os.replace(part, path)
             self.dumps += 1
             print(
-                f"gaugeblock: no memory for {asked} bytes on GPU {device} ({free} bytes free): wrote {path}; "
+                f"gaugeblock: no memory for {asked} bytes on GPU {device} ({free} bytes free, PyTorch may take {limit}): wrote {path}; "
                 f"gaugeblock whatif {path} says what would help",
                 file=sys.stderr, flush=True,
             )  # fmt: skip

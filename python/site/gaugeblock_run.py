@@ -27,8 +27,14 @@ PROGRESS_SECONDS = 0.5
 # The order of loading: who needs another comes behind it.
 FIRST = ["libcuda.so.1", "libcudart.so.12", "libcudart.so.13", "libnvidia-ml.so.1"]
 
+# The statistics that the answer has and a program can reset, and PyTorch's functions that do so.
+PEAKS = ["reserved_bytes.all.peak", "allocated_bytes.all.peak"]
+COUNTS = ["allocation.all.allocated", "num_alloc_retries", "num_ooms"]
+RESETS = ["_cuda_resetPeakMemoryStats", "_cuda_resetAccumulatedMemoryStats", "_accelerator_resetPeakStats", "_accelerator_resetAccumulatedStats"]
+
 steps = 0
 ooms = []
+kept = {}  # by device: the statistics from before a reset
 streams_recorded = {}  # how often which line has called record_stream, if that is asked for
 uncaught = ""
 no_values = ""  # why values are not kept
@@ -116,6 +122,9 @@ def at_first_use(torch):
         stacks = HISTORY == "stacks"
         torch.cuda.memory._record_memory_history(
             enabled="all", context="all" if stacks else None, stacks="python", max_entries=HISTORY_ENTRIES)
+    for name in RESETS:
+        if hasattr(torch._C, name):
+            setattr(torch._C, name, keeping(torch, getattr(torch._C, name)))
     watch_for_its_end()
     if "GAUGEBLOCK_RUN_STREAMS" in os.environ:
         watch_streams(torch)
@@ -214,11 +223,33 @@ def is_users(file):
     return "site-packages" not in file and os.path.dirname(file) != HERE and not file.startswith("<")
 
 
+def keeping(torch, reset):
+    """A function by which a program resets statistics, as trainers do at each step. What they were is kept."""
+    def reset_and_keep(device):
+        before = torch.cuda.memory_stats(device)
+        reset(device)
+        after, old = torch.cuda.memory_stats(device), kept.setdefault(device, {})
+        for key in PEAKS:
+            old[key] = max(old.get(key, 0), before[key])
+        for key in COUNTS:
+            old[key] = old.get(key, 0) + before[key] - after[key]
+
+    return reset_and_keep
+
+
+def statistics(torch, device):
+    """The allocator's statistics of a device, as if nobody had reset any."""
+    stats, old = torch.cuda.memory_stats(device), kept.get(device, {})
+    stats.update({key: max(stats[key], old[key]) for key in PEAKS if key in old})
+    stats.update({key: stats[key] + old[key] for key in COUNTS if key in old})
+    return stats
+
+
 def figures(torch):
     """The allocator's statistics of each device that was used."""
     devices = []
     for device in range(torch.cuda.device_count()):
-        stats = torch.cuda.memory_stats(device)
+        stats = statistics(torch, device)
         if stats.get("allocation.all.allocated", 0) == 0:
             continue
         devices.append({

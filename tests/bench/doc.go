@@ -5,5 +5,5 @@
 //	churn   n live blocks; each step frees a random one and allocates another
 //
 // Run it with `make bench`; `make bench-torch` sets both side by side. docs/benchmarks.md has
-// results.
+// results. Package instructions counts instructions in place of time.
 package bench

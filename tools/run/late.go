@@ -44,7 +44,9 @@ type RankRange struct {
 }
 
 // Bound finds the range of a program by running it with work that takes time. r is a run in which work
-// completes at once. If work that takes much time does not change the peak, that is the answer.
+// completes at once. If work that takes much time does not change the peak, that is the answer. The range of a program of
+// several ranks has that run as well: with small kernels the host is the slower one, and some of the runs on two H200s had
+// its peaks.
 func (r *Record) Bound(runs func(slower float64) (*Result, error)) error {
 	r.Range = &Range{AtOnce: r.Summary.PeakReserved, Least: r.Summary.PeakReserved, Likely: r.Summary.PeakReserved, Most: r.Summary.PeakReserved}
 	late, err := runs(Late)
@@ -59,21 +61,23 @@ func (r *Record) Bound(runs func(slower float64) (*Result, error)) error {
 	if err != nil {
 		return err
 	}
-	timed := []*Result{fast, likely, late}
-	peaks := []uint64{}
+	timed, peaks := []*Result{likely, fast, late}, []uint64{}
+	if len(r.ranks()) > 1 {
+		timed = append(timed, r.Result)
+	}
 	for _, x := range timed {
 		peaks = append(peaks, x.Summarize().PeakReserved)
 	}
 	failed := r.Summary.OutOfMemory != nil
 	r.Range = &Range{
-		AtOnce: r.Summary.PeakReserved, Least: slices.Min(peaks), Likely: peaks[1], Most: slices.Max(peaks), Reasons: late.streamsRecorded(),
+		AtOnce: r.Summary.PeakReserved, Least: slices.Min(peaks), Likely: peaks[0], Most: slices.Max(peaks), Reasons: late.streamsRecorded(),
 		Ranks: r.boundRanks(timed), Watchdog: len(r.ranks()) > 0,
 		MayFail: failed != (fast.EndedWithoutMemory() != nil) || failed != (likely.EndedWithoutMemory() != nil) || failed != (late.EndedWithoutMemory() != nil),
 	}
 	return nil
 }
 
-// boundRanks are the ranges of several ranks; the second of the runs is the likely one. A rank that gave no answer in one
+// boundRanks are the ranges of several ranks; the first of the runs is the likely one. A rank that gave no answer in one
 // of them has none.
 func (r *Record) boundRanks(timed []*Result) (all []RankRange) {
 	first := r.ranks()
@@ -90,7 +94,7 @@ func (r *Record) boundRanks(timed []*Result) (all []RankRange) {
 			}
 		}
 		if len(peaks) == len(timed) {
-			all = append(all, RankRange{own.rank, own.reserved, slices.Min(peaks), peaks[1], slices.Max(peaks)})
+			all = append(all, RankRange{own.rank, own.reserved, slices.Min(peaks), peaks[0], slices.Max(peaks)})
 		}
 	}
 	return all

@@ -61,9 +61,9 @@ func TestBoundRanks(t *testing.T) {
 	const gib = 1 << 30
 	first := byRanks(gib, 3*gib)
 	for want, runs := range map[string]map[float64]*Result{
-		"the peak does not depend":                                             {Late: byRanks(gib, 3*gib)},
-		"; rank 0 from 1024.00 MiB to 2.00 ":                                   {Late: byRanks(2*gib, 3*gib), Likely: byRanks(gib, 3*gib), Fast: byRanks(gib, 3*gib)},
-		"; rank 0 from 2.00 GiB to 4.00 GiB, rank 1 from 3.00 GiB to 5.00 GiB": {Late: byRanks(4*gib, 5*gib), Likely: byRanks(3*gib, 4*gib), Fast: byRanks(2*gib, 3*gib)},
+		"the peak does not depend":                                                {Late: byRanks(gib, 3*gib)},
+		"; rank 0 from 1024.00 MiB to 2.00 ":                                      {Late: byRanks(2*gib, 3*gib), Likely: byRanks(gib, 3*gib), Fast: byRanks(gib, 3*gib)},
+		"; rank 0 from 1024.00 MiB to 4.00 GiB, rank 1 from 3.00 GiB to 5.00 GiB": {Late: byRanks(4*gib, 5*gib), Likely: byRanks(3*gib, 4*gib), Fast: byRanks(2*gib, 4*gib)},
 	} {
 		r := &Record{Result: first, Summary: first.Summarize()}
 		err := r.Bound(func(slower float64) (*Result, error) { return runs[slower], nil })

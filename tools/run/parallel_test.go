@@ -5,6 +5,7 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -16,12 +17,16 @@ type rankTruth struct {
 	Outside       uint64 `json:"outside"` // memory of the process that is not the allocator's
 }
 
-// torchrun starts testdata/parallel.py as so many processes.
+// torchrun starts testdata/parallel.py as so many processes. KIND.expandable is KIND with expandable segments.
 func torchrun(t *testing.T, python, kind string, processes int) (*Result, string) {
 	t.Helper()
+	settings := ""
+	if is, found := strings.CutSuffix(kind, ".expandable"); found {
+		kind, settings = is, "expandable_segments:True"
+	}
 	out := filepath.Join(t.TempDir(), "out")
 	command := []string{python, "-m", "torch.distributed.run", "--nproc-per-node", fmt.Sprint(processes), filepath.Join("testdata", "parallel.py"), kind, out}
-	return runs(t, Options{Command: command}, 0), out
+	return runs(t, Options{Command: command, Settings: settings}, 0), out
 }
 
 // What the ranks of a program tell each other by NCCL arrives, with objects, groups and barriers.

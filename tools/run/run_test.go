@@ -168,6 +168,17 @@ func TestValues(t *testing.T) {
 	}
 }
 
+// The peaks are those of the whole program, also if it resets PyTorch's statistics.
+func TestTorchResets(t *testing.T) {
+	for _, python := range pythons(t) {
+		r := runs(t, Options{Command: []string{python, filepath.Join("testdata", "resets.py")}}, 0)
+		_, device := r.Worst()
+		if device == nil || device.PeakReserved != 300<<20 || device.PeakAllocated != 300<<20 || device.Allocations != 1 || device.OOMs != 1 {
+			t.Errorf("%s: %+v", python, device)
+		}
+	}
+}
+
 // Who watches the lines that call record_stream keeps nothing of the program alive.
 func TestTorchLines(t *testing.T) {
 	r := runs(t, Options{Command: []string{pythons(t)[0], filepath.Join("testdata", "lines.py")}, Streams: true, NoValues: true}, 0)

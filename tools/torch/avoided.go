@@ -10,9 +10,11 @@ import (
 )
 
 // An avoider keeps most programs away from what is known to end in a difference, so that they get
-// far enough to find others. One program in four avoids nothing.
+// far enough to find others. One program in four avoids nothing, and one in four only leaves pools
+// marked as use_on_oom.
 type avoider struct {
 	none       bool
+	overflow   bool
 	expandable bool
 	several    bool // devices
 	// checkpoints: pools are set back, which PyTorch does also to blocks with uses.
@@ -27,7 +29,7 @@ type avoider struct {
 
 func newAvoider(h trace.Header, seed uint64) *avoider {
 	return &avoider{
-		none: seed%4 == 0, expandable: strings.Contains(h.Settings, "expandable_segments:True"), several: h.Devices > 1,
+		none: seed%4 == 0, overflow: seed%4 == 2, expandable: strings.Contains(h.Settings, "expandable_segments:True"), several: h.Devices > 1,
 		checkpoints: h.Family == "checkpoint", devices: map[int64]spec.Device{}, diverted: map[spec.PoolID]bool{},
 		marks: rulesOf(&h).Captures == upstream.CapturesByMark, used: map[int64]bool{},
 	}
@@ -42,7 +44,7 @@ func (a *avoider) avoids(op *trace.Op) bool {
 	case trace.OpBusy:
 		return a.several && a.expandable && op.Stream == 0
 	case trace.OpPoolCreate:
-		op.UseOnOOM = false
+		op.UseOnOOM = op.UseOnOOM && a.overflow
 	case trace.OpCaptureBegin:
 		op.Mode = spec.CaptureRelaxed
 	case trace.OpRecordStream:

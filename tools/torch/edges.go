@@ -46,6 +46,16 @@ type EdgeRun struct {
 	scale *edges.Scale // instead of the configuration's
 }
 
+// LeavesOut is why a configuration has no walk for the release; "" if it has. A walk with captures
+// that forbid something has streams captured, but says neither that they are nor which is current.
+func (r EdgeRun) LeavesOut(c tla.Configuration) string {
+	scale := edges.Find(c.Name)
+	if scale != nil && scale.Forbids && r.PyTorch.Release().Rules.Captures == upstream.CapturesByMark {
+		return "its captures are not marked, as this release needs it"
+	}
+	return ""
+}
+
 // EdgeReport is what came of one configuration.
 type EdgeReport struct {
 	Configuration string         `json:"configuration"`
