@@ -171,14 +171,18 @@ var common = map[int]int{
 }
 
 // Management is what the management library tells of a GPU with so many bytes (fakegpu/cuda/lib/nvml.c): its name,
-// bytes, capability, and whether two have links. Those with memory of that kind (buses of thousands of bits) do.
+// bytes, those that the driver keeps beside them, capability, and whether two have links. Those with memory of that
+// kind (buses of thousands of bits) do. What the driver keeps was read on the H200 only; the others have none here.
 func (g GPU) Management(memory uint64) string {
-	const wide = 4096
-	links := 0
+	const wide, keptOnH200 = 4096, 644939776
+	links, kept := 0, 0
+	if g.Word == "h200" {
+		kept = keptOnH200
+	}
 	if g.bus >= wide {
 		links = 1
 	}
-	return fmt.Sprintf("%s|%d|%d|%d|%d", g.Name, memory, g.arch.major, g.arch.minor, links)
+	return fmt.Sprintf("%s|%d|%d|%d|%d|%d", g.Name, memory, kept, g.arch.major, g.arch.minor, links)
 }
 
 // BytesPerSecond is the rate of the device's memory.

@@ -1,6 +1,6 @@
 // How much a recurrent network needs while it works (workspace), and keeps for the way back
 // (reserve). NVIDIA publishes no formula: these follow 14,651 sizes that cuDNN 9.19 gave on an H200
-// (testdata/rnn_sizes.txt has some). The reserve is exact in all of them, and workspaces are within 256
+// (testdata/rnn_sizes.txt has some). The reserve is exact in all of them, and workspaces are within 512
 // bytes but for 72 of the persistent algorithm, of the smallest batches, within 14 %.
 
 // The sequences of a batch: their lengths together, or as if all were as long as the longest.
