@@ -208,6 +208,15 @@ rmm-gtests:
 	$(GO) run ./tools/foreign/build -src "$(SRC)" -to $(BUILD)/foreign -only '^rmm-head-gtests$$'
 	GAUGEBLOCK_CUDA_HAZARDS=off $(BUILD)/foreign/rmm-head-gtests
 
+# CuPy's and Numba's tests of memory, streams and events on the fake GPU, counted. PYTHON has them installed; CUPY is
+# a checkout of the same release of CuPy, HEADERS a folder with NVIDIA's headers (tools/foreign/python/suites.sh).
+PYTHON ?= python3
+CUPY ?=
+HEADERS ?=
+.PHONY: python-suites
+python-suites: fake-cuda
+	sh tools/foreign/python/suites.sh "$(CURDIR)/$(BUILD)/fake-cuda" "$(PYTHON)" "$(CUPY)" "$(HEADERS)"
+
 # The fixed versions alone, for OPERATIONS each: what is found there is a false alarm.
 OPERATIONS ?= 500000
 .PHONY: zoo-fixes
