@@ -67,6 +67,7 @@ type Message struct {
 	Warning      *Warning `json:"warning,omitempty"`       // the last one before the error
 
 	lends        bool // the rest of the input names a system whose driver lends memory of the host
+	unlimited    bool // of cudaMallocAsync: the text says that there is no limit
 	tables       int  // of a summary: how many the text has
 	hidesProcess bool // the driver does not tell what a process has, as on WSL
 }
@@ -247,7 +248,7 @@ func parse(body, all string, at []int) *Message {
 	m.readProcesses(body)
 	m.readRemarks(body)
 	if m.Allowed != nil && m.Allowed.Low >= noSize { // of cudaMallocAsync: there is no limit
-		m.Allowed = nil
+		m.Allowed, m.unlimited = nil, true
 	}
 	if m.Asked == nil && m.Kind != AddressSpace && m.Kind != Nonsense {
 		return nil
