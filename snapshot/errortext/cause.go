@@ -36,7 +36,7 @@ func (m *Message) Cause() Cause {
 	if m.CustomPool {
 		return PoolAllocator
 	}
-	if m.contradicts() || m.free() == nil {
+	if m.contradicts() || m.free() == nil || m.leftOut {
 		return Unknown
 	}
 	if m.Kind == Async {

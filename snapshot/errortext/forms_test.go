@@ -93,6 +93,8 @@ func TestConclusions(t *testing.T) {
 		{"an XPU, which does not tell what is free", "XPU out of memory. Tried to allocate 3.86 GiB. GPU 0 has a total capacity of 15.56 GiB. Of the allocated memory 13.40 GiB is allocated by PyTorch, and 1.37 GiB is reserved by PyTorch but unallocated.", Shortage, false, "2.09 GiB (to within", "that much is sure"},
 		{"an XPU, which may have enough", "XPU out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 15.56 GiB. Of the allocated memory 13.40 GiB is allocated by PyTorch, and 1.37 GiB is reserved by PyTorch but unallocated.", Unknown, false, "does not tell for sure", "shortage"},
 		{"two processes, mixed", whole[:60] + strings.NewReplacer("GPU 1", "GPU 0", "512.00", "900.00", "21.50", "22.00").Replace(whole) + whole[60:], Unknown, false, "does not tell for sure", "shortage"},
+		{"a part is left out", strings.Replace(whole, "PyTorch, and", "PyTorch, ... [12 characters] ... and", 1), Unknown, false, "does not tell for sure", "shortage"},
+		{"a part is truncated", whole[:70] + " [truncated] " + whole[150:], Unknown, false, "does not tell for sure", "shortage"},
 		{"cuBLAS", "RuntimeError: CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`", Outside, false, "a call of cuBLAS found no memory", "CUDA runtime"},
 		{"NCCL", "ncclUnhandledCudaError: Call to CUDA function failed.\nLast error:\nCuda failure 2 'out of memory'", Outside, false, "a call of NCCL found no memory", "CUDA runtime"},
 		{"CUDA's own error", "RuntimeError: CUDA error: out of memory\nCUDA kernel errors might be asynchronously reported", Outside, false, "not one of PyTorch's allocator", "fragmentation"},
