@@ -223,6 +223,7 @@ func TestTables(t *testing.T) {
 		{table("0", "100") + reserved + table("1", "200") + reserved, "device 1", "200 MiB of it"},
 		{table("0", "100") + reserved + table("1", "200"), "device 0", "100 MiB of it"},
 		{table("0", "100") + table("1", "200") + reserved, "device 1", "200 MiB of it"},
+		{table("0", "100") + reserved + strings.Replace(table("1", "200")+reserved, "500 MiB | 1 MiB |", "50", 1), "device 0", "100 MiB of it"}, // lines that are cut
 	} {
 		m := Find(test.text)
 		if text := m.Explain(); !strings.Contains(text, test.device) || !strings.Contains(text, test.allocated) || !strings.Contains(text, "The last of 2 tables") || m.Times != 1 {
