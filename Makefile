@@ -192,7 +192,7 @@ release:
 PYTHONS ?=
 .PHONY: run-torch
 run-torch:
-	GAUGEBLOCK_TORCH_PYTHON="$(PYTHONS)" $(GO) test ./tools/run -count 1 -v -timeout 3h -run 'TestTorch|TestValues|TestInterruptedTraining|TestEndings|TestTruths'
+	GAUGEBLOCK_TORCH_PYTHON="$(PYTHONS)" $(GO) test ./tools/run -count 1 -v -timeout 3h -run 'TestTorch|TestValues|TestInterruptedTraining|TestEnd|TestTruths|TestKinds'
 
 # Other projects' allocators, built against these libraries in BUILD/foreign: tools/zoo/README.md. SRC
 # is the folder of their sources, or of sources.tar.xz; ONLY is an expression for some recipes.
@@ -207,6 +207,15 @@ foreign:
 rmm-gtests:
 	$(GO) run ./tools/foreign/build -src "$(SRC)" -to $(BUILD)/foreign -only '^rmm-head-gtests$$'
 	GAUGEBLOCK_CUDA_HAZARDS=off $(BUILD)/foreign/rmm-head-gtests
+
+# CuPy's and Numba's tests of memory, streams and events on the fake GPU, counted. PYTHON has them installed; CUPY is
+# a checkout of the same release of CuPy, HEADERS a folder with NVIDIA's headers (tools/foreign/python/suites.sh).
+PYTHON ?= python3
+CUPY ?=
+HEADERS ?=
+.PHONY: python-suites
+python-suites: fake-cuda
+	sh tools/foreign/python/suites.sh "$(CURDIR)/$(BUILD)/fake-cuda" "$(PYTHON)" "$(CUPY)" "$(HEADERS)"
 
 # The fixed versions alone, for OPERATIONS each: what is found there is a false alarm.
 OPERATIONS ?= 500000

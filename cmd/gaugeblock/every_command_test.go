@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -20,7 +21,19 @@ type aCommand struct {
 	slow   bool // it compiles something
 }
 
-func (c *aCommand) name() string { return strings.Join(c.args[:min(2, len(c.args))], " ") }
+// name is the command line without the folders of files.
+func (c *aCommand) name() string {
+	words := make([]string, len(c.args))
+	for i, arg := range c.args {
+		if words[i] = filepath.Base(arg); arg == "" {
+			words[i] = `""`
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+// terminalsFile has the table.
+const terminalsFile = "../../docs/lab/terminals.md"
 
 // everyCommand are command lines of every command.
 func everyCommand(t *testing.T) []aCommand {
@@ -79,20 +92,24 @@ func TestEveryCommand(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts two hundred processes")
 	}
+	table := openTable(t, terminalsFile)
 	for _, c := range everyCommand(t) {
 		t.Run(c.name(), func(t *testing.T) {
+			var cells []string
 			for _, mode := range []struct {
 				name      string
 				columns   uint16
 				variables []string
-			}{{"80", 80, nil}, {"60", 60, nil}, {"200, NO_COLOR", 200, []string{"NO_COLOR=1"}}, {"80, dumb", 80, []string{"TERM=dumb"}}} {
+			}{{"60", 60, nil}, {"80", 80, nil}, {"200", 200, nil}, {"80, NO_COLOR", 80, []string{"NO_COLOR=1"}}, {"80, dumb", 80, []string{"TERM=dumb"}}} {
 				if c.slow && mode.name != "80" {
+					cells = append(cells, "")
 					continue
 				}
 				x := onTerminal(t, mode.columns, mode.variables, c.args...)
 				if status := x.end(t); status != c.status {
 					t.Errorf("%s: status %d: %q", mode.name, status, x.text())
 				}
+				cells = append(cells, strconv.Itoa(x.command.ProcessState.ExitCode()))
 				screen := x.text()
 				if found := regexp.MustCompile(`\x1b\[[0-9;]*m`).FindString(screen); strings.Contains(mode.name, "NO_COLOR") && found != "" || strings.Contains(mode.name, "dumb") && strings.Contains(screen, "\x1b") {
 					t.Errorf("%s: %q", mode.name, screen)
@@ -110,8 +127,10 @@ func TestEveryCommand(t *testing.T) {
 			if !c.raw {
 				checkLines(t, "in a pipe", out.String(), 1<<20)
 			}
+			table.compare(t, c.name(), append(cells, strconv.Itoa(piped.ProcessState.ExitCode())))
 		})
 	}
+	table.write(t)
 }
 
 // checkLines looks at what a command printed. What is for programs or to be copied is whole: JSON, a

@@ -39,7 +39,7 @@ var situations = []situation{
 // situationsFile has the table.
 const situationsFile = "../../docs/lab/situations.md"
 
-var updateSituations = flag.Bool("update-situations", false, "write the table of "+situationsFile)
+var updateSituations = flag.Bool("update-situations", false, "write the tables of "+situationsFile+" and "+terminalsFile)
 
 // TestSituations puts every command into every situation. The exit statuses are those of the table: as a
 // shell has them after a signal, 2 with a message where something is missing.
@@ -47,36 +47,70 @@ func TestSituations(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts two hundred processes")
 	}
-	text, err := os.ReadFile(situationsFile)
-	if err != nil {
-		t.Fatal(err)
-	}
-	expected := map[string]string{}
-	for line := range strings.Lines(string(text)) {
-		if name, cells, is := strings.Cut(strings.TrimPrefix(line, "| "), " |"); is {
-			expected[name] = "| " + name + " |" + strings.TrimRight(cells, "\n")
-		}
-	}
+	table := openTable(t, situationsFile)
 	for _, s := range subjects(t) {
 		t.Run(s.name, func(t *testing.T) {
-			row := "| " + s.name + " |"
+			var cells []string
 			for _, x := range situations {
 				cell := ""
 				if x.slow || !s.slow {
 					cell = x.try(t, s, x.name)
 				}
-				row += " " + cmp.Or(cell, "–") + " |"
+				cells = append(cells, cell)
 			}
-			if row != expected[s.name] && !*updateSituations {
-				t.Errorf("the row is now\n%s\nand was\n%s", row, expected[s.name])
-			}
-			text = []byte(strings.Replace(string(text), expected[s.name]+"\n", row+"\n", 1))
+			table.compare(t, s.name, cells)
 		})
 	}
-	if *updateSituations {
-		if err := os.WriteFile(situationsFile, text, 0o644); err != nil {
-			t.Fatal(err)
+	table.write(t)
+}
+
+// labTable is the table of a note. A test compares its rows, or writes them.
+type labTable struct {
+	file, text string
+	rows       map[string]string // by the first cell
+}
+
+func openTable(t *testing.T, file string) *labTable {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := &labTable{file, string(text), map[string]string{}}
+	for line := range strings.Lines(x.text) {
+		if name, cells, is := strings.Cut(strings.TrimPrefix(line, "| "), " |"); is {
+			x.rows[name] = "| " + name + " |" + strings.TrimRight(cells, "\n")
 		}
+	}
+	return x
+}
+
+// compare compares a row. An empty cell is a dash.
+func (x *labTable) compare(t *testing.T, name string, cells []string) {
+	t.Helper()
+	row := "| " + name + " |"
+	for _, cell := range cells {
+		row += " " + cmp.Or(cell, "–") + " |"
+	}
+	switch was, there := x.rows[name]; {
+	case row == was:
+	case !*updateSituations:
+		t.Errorf("the row is now\n%s\nand was\n%s", row, was)
+	case there:
+		x.text = strings.Replace(x.text, was+"\n", row+"\n", 1)
+	default:
+		x.text += row + "\n"
+	}
+}
+
+// write writes the table if that was asked for.
+func (x *labTable) write(t *testing.T) {
+	t.Helper()
+	if !*updateSituations {
+		return
+	}
+	if err := os.WriteFile(x.file, []byte(x.text), 0o644); err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -132,6 +132,13 @@ func TestMoreQuestions(t *testing.T) {
 	}
 }
 
+// TestForms: C++ has forms of functions that C has not.
+func TestForms(t *testing.T) {
+	if out, _ := run(t, compile(t, "forms.cc"), nil, "GAUGEBLOCK_CUDA_DEVICES=2"); out != "0 wrong\n" {
+		t.Error(out)
+	}
+}
+
 // A function of the host orders what the host does when it has seen its effect, whenever work is done,
 // and races on memory of the host are found as those on the device's.
 func TestSeen(t *testing.T) {

@@ -99,6 +99,8 @@ def prepare(torch):
         no_values = values.start(torch, os.path.join(os.path.dirname(HERE), "values"), where)
     if "GAUGEBLOCK_RUN_ALONE" in os.environ:
         gaugeblock_alone.prepare(torch)
+    # The devices are those of the fake machine, also if CUDA_VISIBLE_DEVICES names others, which the management library knows.
+    torch.cuda._device_count_nvml = lambda: -1
     torch.cuda._lazy_call(lambda: at_first_use(torch))
     from multiprocessing import util
 
@@ -275,8 +277,17 @@ def write_answer():
     }
     if HISTORY == "stacks" or HISTORY == "plain" and ooms:
         answer["snapshot"] = os.path.join(FOLDER, f"{os.getpid()}.pickle")
-        dump_snapshot(torch, answer["snapshot"])
-    put(f"{os.getpid()}.json", answer)
+        try:
+            dump_snapshot(torch, answer["snapshot"])
+        except OSError as problem:
+            print(f"gaugeblock: the memory snapshot could not be written: {problem}", file=sys.stderr)
+            del answer["snapshot"]
+    try:
+        put(f"{os.getpid()}.json", answer)
+    except OSError as problem:  # such as a full disk
+        print(f"gaugeblock: the answer could not be written: {problem}", file=sys.stderr)
+        for d in answer["devices"]:
+            print(f"gaugeblock: device {d['device']}: peak reserved {d['peak_reserved']} bytes, allocated {d['peak_allocated']}", file=sys.stderr)
 
 
 def dump_snapshot(torch, path):

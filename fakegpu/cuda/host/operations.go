@@ -463,7 +463,15 @@ func (p *Process) copyHost(operation C.int, w *words) error {
 	}
 	if p.GPU.HostArea(spec.Range{Ptr: of, Bytes: bytes}) {
 		to, from := ptr(w[2]), ptr(w[3])
-		return p.GPU.Copy(spec.Copy{Device: dev, Stream: s, Dst: to, DstDevice: dev, Src: from, SrcDevice: dev, Bytes: bytes})
+		other := to // the memory of a device; it need not be the stream's
+		if !in {
+			other = from
+		}
+		on := dev
+		if _, found, is := p.GPU.MemoryAround(other); is {
+			on = found
+		}
+		return p.GPU.Copy(spec.Copy{Device: dev, Stream: s, Dst: to, DstDevice: on, Src: from, SrcDevice: on, Bytes: bytes})
 	}
 	if in {
 		return p.GPU.CopyIn(dev, s, ptr(w[2]), memory(w[3], w[4]))

@@ -166,7 +166,9 @@ enum cudaMemoryAdvise {
 	cudaMemAdviseSetReadMostly = 1,
 	cudaMemAdviseUnsetReadMostly = 2,
 	cudaMemAdviseSetPreferredLocation = 3,
-	cudaMemAdviseUnsetPreferredLocation = 4
+	cudaMemAdviseUnsetPreferredLocation = 4,
+	cudaMemAdviseSetAccessedBy = 5,
+	cudaMemAdviseUnsetAccessedBy = 6
 };
 enum cudaMemRangeAttribute {
 	cudaMemRangeAttributeReadMostly = 1,
@@ -204,6 +206,7 @@ enum {
 	cudaIpcMemLazyEnablePeerAccess = 1,
 	cudaMemAttachGlobal = 1,
 	cudaMemAttachHost = 2,
+	cudaMemAttachSingle = 4,
 	cudaHostAllocDefault = 0,
 	cudaHostAllocPortable = 1,
 	cudaHostAllocMapped = 2,
@@ -345,6 +348,36 @@ cudaError_t cudaIpcOpenEventHandle(cudaEvent_t *event, cudaIpcEventHandle_t hand
 #include "gaugeblock_cuda_driver.h"
 
 #ifdef __cplusplus
+}
+
+// In C++ CUDA's headers have these forms as well: pointers of any type, and arguments that may be left out.
+template <class T> inline cudaError_t cudaMalloc(T **ptr, size_t bytes) { return cudaMalloc((void **)(void *)ptr, bytes); }
+template <class T> inline cudaError_t cudaMallocHost(T **ptr, size_t bytes, unsigned flags = 0) { return cudaHostAlloc((void **)(void *)ptr, bytes, flags); }
+template <class T> inline cudaError_t cudaHostAlloc(T **ptr, size_t bytes, unsigned flags) { return cudaHostAlloc((void **)(void *)ptr, bytes, flags); }
+template <class T> inline cudaError_t cudaMallocManaged(T **ptr, size_t bytes, unsigned flags = cudaMemAttachGlobal) {
+	return cudaMallocManaged((void **)(void *)ptr, bytes, flags);
+}
+template <class T> inline cudaError_t cudaMallocAsync(T **ptr, size_t bytes, cudaStream_t stream) {
+	return cudaMallocAsync((void **)(void *)ptr, bytes, stream);
+}
+template <class T> inline cudaError_t cudaMallocFromPoolAsync(T **ptr, size_t bytes, cudaMemPool_t pool, cudaStream_t stream) {
+	return cudaMallocFromPoolAsync((void **)(void *)ptr, bytes, pool, stream);
+}
+template <class T> inline cudaError_t cudaMallocAsync(T **ptr, size_t bytes, cudaMemPool_t pool, cudaStream_t stream) {
+	return cudaMallocFromPoolAsync((void **)(void *)ptr, bytes, pool, stream);
+}
+template <class T> inline cudaError_t cudaHostGetDevicePointer(T **ptr, void *host, unsigned flags) {
+	return cudaHostGetDevicePointer((void **)(void *)ptr, host, flags);
+}
+inline cudaError_t cudaEventCreate(cudaEvent_t *event, unsigned flags) { return cudaEventCreateWithFlags(event, flags); }
+inline cudaError_t cudaEventRecord(cudaEvent_t event) { return cudaEventRecord(event, nullptr); }
+inline cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event) { return cudaStreamWaitEvent(stream, event, 0); }
+inline cudaError_t cudaMemcpyAsync(void *dst, const void *src, size_t bytes, enum cudaMemcpyKind kind) {
+	return cudaMemcpyAsync(dst, src, bytes, kind, nullptr);
+}
+inline cudaError_t cudaMemsetAsync(void *ptr, int value, size_t bytes) { return cudaMemsetAsync(ptr, value, bytes, nullptr); }
+inline cudaError_t cudaStreamAttachMemAsync(cudaStream_t stream, void *ptr, size_t bytes = 0) {
+	return cudaStreamAttachMemAsync(stream, ptr, bytes, cudaMemAttachSingle);
 }
 #endif
 #endif

@@ -202,7 +202,7 @@ API cuMemPrefetchAsync(Ptr ptr, size_t bytes, int device, void *stream) {
 	return cuMemPrefetchAsync_v2(ptr, bytes, to, 0, stream);
 }
 
-enum { READ_MOSTLY = 1, NOT_READ_MOSTLY, PREFER, PREFER_NONE };
+enum { READ_MOSTLY = 1, NOT_READ_MOSTLY, PREFER, PREFER_NONE, ACCESSED_BY, NOT_ACCESSED_BY };
 
 API cuMemAdvise_v2(Ptr ptr, size_t bytes, int advice, Location place) {
 	HostMemory h;
@@ -219,6 +219,12 @@ API cuMemAdvise_v2(Ptr ptr, size_t bytes, int advice, Location place) {
 		break;
 	case PREFER_NONE:
 		h.preferred = NOWHERE;
+		break;
+	case ACCESSED_BY:
+	case NOT_ACCESSED_BY:
+		break;
+	default:
+		return INVALID_VALUE;
 	}
 	gaugeblock_host_change((void *)ptr, &h);
 	return 0;

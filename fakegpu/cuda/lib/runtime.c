@@ -663,11 +663,20 @@ GAUGEBLOCK_API Error cudaMemcpyAsync(void *dst, const void *src, size_t bytes, i
 	if (wrong && bytes > 0) {
 		return ended(INVALID_VALUE);
 	}
-	if ((to_device && from_device) || (!to_device && !from_device && to_known && from_known)) {
+	if (to_known && from_known) {
+		// memory of the host counts as the other side's device's
+		to = to_device || !from_device ? to : from, from = from_device || !to_device ? from : to;
+		if (to_device && !from_device) {
+			gaugeblock_uploaded(dst, src, bytes);
+		}
 		WORDS(device, number, P(dst), to, P(src), from, bytes);
-		return DO(COPY);
+		int r = DO(COPY);
+		if (from_device && !to_device) {
+			gaugeblock_downloaded(dst, src, bytes);
+		}
+		return r;
 	}
-	if (to_device || (to_known && !from_device)) {
+	if (to_known) {
 		gaugeblock_uploaded(dst, src, bytes);
 		WORDS(device, number, P(dst), P(src), bytes);
 		return DO(COPY_IN);

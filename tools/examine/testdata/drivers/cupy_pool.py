@@ -24,3 +24,9 @@ def empty_cache():
     for device in range(cupy.cuda.runtime.getDeviceCount()):
         with cupy.cuda.Device(device):
             pool.free_all_blocks()
+
+
+def end():  # the program is through with the allocator: what the pool has cached stays allocated in CuPy 14
+    global pool
+    live.clear()
+    pool = None

@@ -1,0 +1,2 @@
+#pragma once
+#include "mlx/backend/cuda/cuda_utils.h"
