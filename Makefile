@@ -192,7 +192,7 @@ release:
 PYTHONS ?=
 .PHONY: run-torch
 run-torch:
-	GAUGEBLOCK_TORCH_PYTHON="$(PYTHONS)" $(GO) test ./tools/run -count 1 -v -timeout 3h -run 'TestTorch|TestValues|TestInterruptedTraining|TestEndings|TestTruths'
+	GAUGEBLOCK_TORCH_PYTHON="$(PYTHONS)" $(GO) test ./tools/run -count 1 -v -timeout 3h -run 'TestTorch|TestValues|TestInterruptedTraining|TestEnd|TestTruths|TestKinds'
 
 # Other projects' allocators, built against these libraries in BUILD/foreign: tools/zoo/README.md. SRC
 # is the folder of their sources, or of sources.tar.xz; ONLY is an expression for some recipes.

@@ -296,7 +296,7 @@ func (c *runCommand) write(env *environment, result *runner.Record, to outputs) 
 		return nil
 	}
 	if recorded == "" {
-		return errors.New("run: there is no memory snapshot, since no process ended with an answer")
+		return errors.New("run: there is no memory snapshot: no process ended with one")
 	}
 	if c.Report != "" {
 		page := &reportCommand{Snapshots: []string{recorded}, Out: c.Report, WhatIf: true, Device: -1, MaxMemory: reportMemory}

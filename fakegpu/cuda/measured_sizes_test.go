@@ -56,11 +56,10 @@ func TestFourier(t *testing.T) {
 	}
 }
 
-// Recurrent networks need what cuDNN said on an H200: the reserve and the workspace of inference
-// exactly, and the workspace of training within 3 %, of networks without gates within 10 %.
+// Recurrent networks need what cuDNN said on an H200: the reserve exactly, and the workspaces but for a few of the
+// bytes that keep their parts apart; the smallest batches of the persistent algorithm within 15 %.
 func TestRecurrentNetworks(t *testing.T) {
-	questions, wants, answers := measuredSizes(t, "rnn_sizes", "libcudnn.so.9", 12)
-	exact := 0
+	questions, wants, answers := measuredSizes(t, "rnn_sizes", "libcudnn.so.9", 14)
 	for i, want := range wants {
 		var w, got [3]float64
 		for _, p := range []struct {
@@ -72,18 +71,14 @@ func TestRecurrentNetworks(t *testing.T) {
 			}
 		}
 		const inference, train, reserve = 0, 1, 2
-		near := 0.03
-		if questions[i][0] < '2' { // the cell: neither LSTM nor GRU
-			near = 0.1
+		near := 256.0
+		if strings.HasPrefix(questions[i], "1 ") && strings.HasSuffix(questions[i], " 20 8 160") {
+			near = 0.15 * w[train]
 		}
-		if got[reserve] != w[reserve] || math.Abs(got[inference]-w[inference]) > 256 || math.Abs(got[train]-w[train]) > near*w[train] {
+		if got[reserve] != w[reserve] || math.Abs(got[inference]-w[inference]) > 256 || math.Abs(got[train]-w[train]) > near {
 			t.Errorf("%s: %s, not %s", questions[i], answers[i], want)
 		}
-		if math.Abs(got[train]-w[train]) <= 256 {
-			exact++
-		}
 	}
-	t.Logf("%d of %d workspaces of training are exact", exact, len(wants))
 }
 
 // TestSolvers: what cuSOLVER needs is what it said on an H200, within 1 % or 2 KiB, and exactly where a

@@ -275,8 +275,17 @@ def write_answer():
     }
     if HISTORY == "stacks" or HISTORY == "plain" and ooms:
         answer["snapshot"] = os.path.join(FOLDER, f"{os.getpid()}.pickle")
-        dump_snapshot(torch, answer["snapshot"])
-    put(f"{os.getpid()}.json", answer)
+        try:
+            dump_snapshot(torch, answer["snapshot"])
+        except OSError as problem:
+            print(f"gaugeblock: the memory snapshot could not be written: {problem}", file=sys.stderr)
+            del answer["snapshot"]
+    try:
+        put(f"{os.getpid()}.json", answer)
+    except OSError as problem:  # such as a full disk
+        print(f"gaugeblock: the answer could not be written: {problem}", file=sys.stderr)
+        for d in answer["devices"]:
+            print(f"gaugeblock: device {d['device']}: peak reserved {d['peak_reserved']} bytes, allocated {d['peak_allocated']}", file=sys.stderr)
 
 
 def dump_snapshot(torch, path):

@@ -36,7 +36,7 @@ func (m *Message) Cause() Cause {
 	if m.CustomPool {
 		return PoolAllocator
 	}
-	if m.contradicts() || m.free() == nil {
+	if m.contradicts() || m.free() == nil || m.leftOut {
 		return Unknown
 	}
 	if m.Kind == Async {
@@ -52,7 +52,7 @@ func (m *Message) nativeCause() Cause {
 		return Fraction // the device had enough
 	case above(m.Asked, m.Capacity), cached != nil && m.Asked.Low > free.High+high(cached):
 		return Shortage
-	case m.Asked.High <= free.Low && m.Allowed == nil:
+	case m.Asked.High <= free.Low && m.Allowed == nil && m.Cached != nil: // the text does not end before a limit
 		return Refused
 	case m.Asked.Low > free.High && m.Asked.High <= free.Low+low(m.Cached):
 		return Fragmentation
@@ -69,7 +69,7 @@ func (m *Message) asyncCause() Cause {
 		return Shortage
 	case m.Allowed != nil && above(m.Asked, difference(m.Allowed, m.Allocated)):
 		return Fraction
-	case m.Asked.High <= m.Free.Low && m.Allowed == nil:
+	case m.Asked.High <= m.Free.Low && m.unlimited:
 		return Refused
 	}
 	return Unknown
@@ -93,6 +93,9 @@ func (m *Message) Sure() bool {
 func (m *Message) gathered() *Size {
 	if m.Kind == Async {
 		return difference(difference(m.Capacity, m.Allocated), m.Free)
+	}
+	if m.Cached == nil { // the text ends before it
+		return nil
 	}
 	return sum(m.Cached, m.PrivateFree)
 }

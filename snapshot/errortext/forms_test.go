@@ -93,6 +93,8 @@ func TestConclusions(t *testing.T) {
 		{"an XPU, which does not tell what is free", "XPU out of memory. Tried to allocate 3.86 GiB. GPU 0 has a total capacity of 15.56 GiB. Of the allocated memory 13.40 GiB is allocated by PyTorch, and 1.37 GiB is reserved by PyTorch but unallocated.", Shortage, false, "2.09 GiB (to within", "that much is sure"},
 		{"an XPU, which may have enough", "XPU out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 15.56 GiB. Of the allocated memory 13.40 GiB is allocated by PyTorch, and 1.37 GiB is reserved by PyTorch but unallocated.", Unknown, false, "does not tell for sure", "shortage"},
 		{"two processes, mixed", whole[:60] + strings.NewReplacer("GPU 1", "GPU 0", "512.00", "900.00", "21.50", "22.00").Replace(whole) + whole[60:], Unknown, false, "does not tell for sure", "shortage"},
+		{"a part is left out", strings.Replace(whole, "PyTorch, and", "PyTorch, ... [12 characters] ... and", 1), Unknown, false, "does not tell for sure", "shortage"},
+		{"a part is truncated", whole[:70] + " [truncated] " + whole[150:], Unknown, false, "does not tell for sure", "shortage"},
 		{"cuBLAS", "RuntimeError: CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`", Outside, false, "a call of cuBLAS found no memory", "CUDA runtime"},
 		{"NCCL", "ncclUnhandledCudaError: Call to CUDA function failed.\nLast error:\nCuda failure 2 'out of memory'", Outside, false, "a call of NCCL found no memory", "CUDA runtime"},
 		{"CUDA's own error", "RuntimeError: CUDA error: out of memory\nCUDA kernel errors might be asynchronously reported", Outside, false, "not one of PyTorch's allocator", "fragmentation"},
@@ -221,10 +223,43 @@ func TestTables(t *testing.T) {
 		{table("0", "100") + reserved + table("1", "200") + reserved, "device 1", "200 MiB of it"},
 		{table("0", "100") + reserved + table("1", "200"), "device 0", "100 MiB of it"},
 		{table("0", "100") + table("1", "200") + reserved, "device 1", "200 MiB of it"},
+		{table("0", "100") + reserved + strings.Replace(table("1", "200")+reserved, "500 MiB | 1 MiB |", "50", 1), "device 0", "100 MiB of it"}, // lines that are cut
 	} {
 		m := Find(test.text)
 		if text := m.Explain(); !strings.Contains(text, test.device) || !strings.Contains(text, test.allocated) || !strings.Contains(text, "The last of 2 tables") || m.Times != 1 {
 			t.Error(text)
+		}
+	}
+}
+
+// TestCutTexts: wherever a text is cut off, what is concluded from its beginning holds for the whole.
+func TestCutTexts(t *testing.T) {
+	native := func(free, process, allowed, allocated, private, cached string) string {
+		return "CUDA out of memory. Tried to allocate 3.00 GiB. GPU 1 has a total capacity of 23.64 GiB of which " + free + " is free. Including non-PyTorch memory, this process has " + process +
+			" memory in use. " + allowed + "Of the allocated memory " + allocated + " is allocated by PyTorch, " + private + "and " + cached + " is reserved by PyTorch but unallocated. If reserved but"
+	}
+	for _, text := range []string{
+		whole, async, strings.Replace(async, "17179869184.00", "31.00", 1), strings.Replace(strings.Replace(async, "17179869184.00", "31.00", 1), "100.00 MiB", "2.00 GiB", 1), strings.Replace(async, "100.00 MiB", "2.00 GiB", 1),
+		native("9.00 GiB", "14.00 GiB", "14.00 GiB allowed; ", "13.00 GiB", "", "512.00 MiB"),
+		native("9.00 GiB", "14.00 GiB", "14.00 GiB allowed; ", "10.00 GiB", "", "3.50 GiB"),
+		native("1.00 GiB", "22.50 GiB", "", "19.50 GiB", "with 1.50 GiB allocated in private pools (e.g., CUDA Graphs), ", "500.00 MiB"),
+		native("4.00 GiB", "19.00 GiB", "", "11.00 GiB", "", "512.00 MiB"),
+		"CUDA out of memory. Tried to allocate 3.00 GiB (GPU 0; 23.64 GiB total capacity; 18.00 GiB already allocated; 1.00 GiB free; 21.00 GiB reserved in total by PyTorch) If",
+		"CUDA out of memory. Tried to allocate 3.00 GiB (GPU 0; 23.64 GiB total capacity; 20.00 GiB already allocated; 3.50 GiB free; 22.00 GiB allowed; 21.00 GiB reserved in total by PyTorch) If",
+		"XPU out of memory. Tried to allocate 3.86 GiB. GPU 0 has a total capacity of 15.56 GiB. Of the allocated memory 13.40 GiB is allocated by PyTorch, and 1.37 GiB is reserved by PyTorch but unallocated.",
+		"MPS backend out of memory (MPS allocated: 6.00 GiB, other allocations: 1.00 GiB, max allowed: 6.80 GiB). Tried to allocate 459.00 MiB on private pool.",
+	} {
+		full := Find(text)
+		for i := range len(text) {
+			m := Find(text[:i])
+			if m == nil || m.Cause() == Unknown || m.Cause() == full.Cause() && (!m.Sure() || full.Sure()) {
+				continue
+			}
+			if m.Cause() == Fraction && !m.Sure() && full.deviceHasRoom() {
+				continue // a larger fraction would have served it, whatever is in pieces below it
+			}
+			t.Errorf("%q: %s, sure %v; the whole: %s, sure %v", text[:i], m.Cause(), m.Sure(), full.Cause(), full.Sure())
+			break
 		}
 	}
 }

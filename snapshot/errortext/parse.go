@@ -67,6 +67,8 @@ type Message struct {
 	Warning      *Warning `json:"warning,omitempty"`       // the last one before the error
 
 	lends        bool // the rest of the input names a system whose driver lends memory of the host
+	leftOut      bool // a part in the middle of the text is not there: it may be a size
+	unlimited    bool // of cudaMallocAsync: the text says that there is no limit
 	tables       int  // of a summary: how many the text has
 	hidesProcess bool // the driver does not tell what a process has, as on WSL
 }
@@ -247,7 +249,7 @@ func parse(body, all string, at []int) *Message {
 	m.readProcesses(body)
 	m.readRemarks(body)
 	if m.Allowed != nil && m.Allowed.Low >= noSize { // of cudaMallocAsync: there is no limit
-		m.Allowed = nil
+		m.Allowed, m.unlimited = nil, true
 	}
 	if m.Asked == nil && m.Kind != AddressSpace && m.Kind != Nonsense {
 		return nil
@@ -291,8 +293,13 @@ func (m *Message) readProcesses(body string) {
 	}
 }
 
+// leftOut is what logs write where they leave a part of a line out.
+var leftOut = regexp.MustCompile(`\.\.\.|…|[\[(<]trunc`)
+
 // readRemarks reads what a release tells beside the sizes.
 func (m *Message) readRemarks(body string) {
+	inside, _, _ := strings.Cut(body, "reservedbyPyTorch")
+	m.leftOut = leftOut.MatchString(inside)
 	m.Old = m.Backend != "NPU" && strings.Contains(body, "totalcapacity;")
 	m.Expandable = strings.Contains(body, "expandable_segmentsisenabled.") || m.Kind == AddressSpace
 	m.CustomPool = strings.Contains(body, "ThecustomallocatorbackingthisMemPoolreturnednullptr")

@@ -6,7 +6,7 @@ import (
 	"strconv"
 )
 
-const cell = `(\d+(?:\.\d+)?) *([KMGTPE]i?B|B)?`
+const cell = `(\d+(?:\.\d+)?) *([KMGTPE]i?B|B)\b`
 
 var (
 	table  = regexp.MustCompile(`PyTorch CUDA memory summary, device ID (\d+)`)

@@ -6,6 +6,29 @@ import (
 	"testing"
 )
 
+// What cannot be written, as on a full disk, is said by the program itself: the snapshot is lost before the answer.
+func TestEndsOnFullDisk(t *testing.T) {
+	const takes = "import resource, torch\nx = torch.empty(64 << 20, dtype=torch.uint8, device='cuda')\n" +
+		"for _ in range(1000): torch.empty(512, device='cuda')\n"
+	for name, c := range map[string]struct {
+		limit         string
+		printed, want string
+	}{
+		"snapshot": {"1 << 14", "the memory snapshot could not be written: [Errno 27]", "peak reserved 66.00 MiB"},
+		"both":     {"0", "device 0: peak reserved 69206016 bytes, allocated ", "none could end with an answer"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			folder := t.TempDir()
+			write(t, folder, "program.py", takes+"resource.setrlimit(resource.RLIMIT_FSIZE, ("+c.limit+",) * 2)")
+			var printed strings.Builder
+			r := runs(t, Options{Command: []string{pythons(t)[0], filepath.Join(folder, "program.py")}, NoValues: true, Snapshot: true, Output: &printed}, 0)
+			if !strings.Contains(printed.String(), c.printed) || !strings.Contains(told(*r), c.want) {
+				t.Errorf("%q, %q", printed.String(), told(*r))
+			}
+		})
+	}
+}
+
 // However a program ends, and whatever it does to its processes, the verdict is right or says why
 // there is none.
 func TestEndings(t *testing.T) {

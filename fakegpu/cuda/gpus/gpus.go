@@ -63,28 +63,30 @@ const (
 )
 
 // Where the memory is from: read on the device, or a message of PyTorch that it is out of memory,
-// in hundredths of a GiB. Of some messages the place was not noted.
+// in hundredths of a GiB, or what PyTorch prints as properties of the device, in MiB. Of one message the place was
+// not noted.
 const (
-	read     = "read on one"
-	notNoted = "a message of PyTorch, whose place was not noted"
-	from     = "a message of PyTorch: https://github.com/"
+	read       = "read on one"
+	notNoted   = "a message of PyTorch, whose place was not noted"
+	properties = "cudaGetDeviceProperties: "
+	from       = "a message of PyTorch: https://github.com/"
 )
 
 // All are the GPUs that are known, the first of which is the usual one. All figures of the H200 were
 // read on one. Of the others, contexts are estimates. So are multiprocessors, L2, bus and clocks,
 // after NVIDIA's white papers: Volta (v100), Turing (t4), GA100 (a100), GA102 (a6000, 3090), Hopper
-// (h100), Ada (l40s, l4, 4090), RTX Blackwell (5090). No paper names them for a10. Those of b200 were
-// read on one by who wrote the pull request that is named.
+// (h100), Ada (l40s, l4, 4090), RTX Blackwell (5090). Those of a10 and b200 were
+// read on one by who wrote the page or the pull request that is named.
 var All = []GPU{
 	{"h200", "NVIDIA H200", 150109880320, contextHopper, read, hopper, 132, 60 * mib, 6016, 1980000, 3201000},
 	{"h100", "NVIDIA H100 80GB HBM3", hundredths(7911), contextHopper, from + "vllm-project/vllm/issues/27508", hopper, 132, 50 * mib, 5120, 1980000, 2619000},
-	{"b200", "NVIDIA B200", hundredths(17835), contextHopper, "cudaGetDeviceProperties: https://github.com/pytorch/ao/pull/4002", blackwell, 148, 126 * mib, 7680, 1965000, 3996000},
+	{"b200", "NVIDIA B200", hundredths(17835), contextHopper, properties + "https://github.com/pytorch/ao/pull/4002", blackwell, 148, 126 * mib, 7680, 1965000, 3996000},
 	{"a100-80", "NVIDIA A100-SXM4-80GB", hundredths(7925), contextOther, from + "HiDream-ai/VAREdit/issues/6", ampere, 108, 40 * mib, 5120, 1410000, 1593000},
 	{"a100-40", "NVIDIA A100-SXM4-40GB", hundredths(3950), contextOther, from + "TianheWu/CoSeR/issues/10", ampere, 108, 40 * mib, 5120, 1410000, 1215000},
 	{"l40s", "NVIDIA L40S", hundredths(4442), contextOther, from + "stepfun-ai/Step-Video-T2V/issues/8", ada, 142, 96 * mib, 384, 2520000, 9001000},
 	{"l4", "NVIDIA L4", hundredths(2203), contextOther, notNoted, ada, 58, 48 * mib, 192, 2040000, 6251000},
-	{"a10", "NVIDIA A10G", hundredths(2219), contextOther, notNoted, ampere86, 80, 6 * mib, 384, 1710000, 6251000},
-	{"a6000", "NVIDIA RTX A6000", hundredths(4754), contextOther, notNoted, ampere86, 84, 6 * mib, 384, 1800000, 8001000},
+	{"a10", "NVIDIA A10G", 22587 * mib, contextOther, properties + "the page about decoding with CUDA of TorchCodec's documentation", ampere86, 80, 6 * mib, 384, 1710000, 6251000},
+	{"a6000", "NVIDIA RTX A6000", 48676 * mib, contextOther, properties + "https://github.com/pytorch/ao, torchao/prototype/hqq/README.md", ampere86, 84, 6 * mib, 384, 1800000, 8001000},
 	{"t4", "Tesla T4", hundredths(1456), contextOther, from + "Zheng-Chong/CatVTON/issues/133", turing, 40, 4 * mib, 256, 1590000, 5001000},
 	{"v100", "Tesla V100-SXM2-32GB", hundredths(3174), contextOther, from + "haotian-liu/LLaVA/issues/812", volta, 80, 6 * mib, 4096, 1530000, 877000},
 	{"3090", "NVIDIA GeForce RTX 3090", hundredths(2368), contextOther, from + "3DTopia/OpenLRM/issues/42", ampere86, 82, 6 * mib, 384, 1695000, 9751000},
@@ -169,14 +171,18 @@ var common = map[int]int{
 }
 
 // Management is what the management library tells of a GPU with so many bytes (fakegpu/cuda/lib/nvml.c): its name,
-// bytes, capability, and whether two have links. Those with memory of that kind (buses of thousands of bits) do.
+// bytes, those that the driver keeps beside them, capability, and whether two have links. Those with memory of that
+// kind (buses of thousands of bits) do. What the driver keeps was read on the H200 only; the others have none here.
 func (g GPU) Management(memory uint64) string {
-	const wide = 4096
-	links := 0
+	const wide, keptOnH200 = 4096, 644939776
+	links, kept := 0, 0
+	if g.Word == "h200" {
+		kept = keptOnH200
+	}
 	if g.bus >= wide {
 		links = 1
 	}
-	return fmt.Sprintf("%s|%d|%d|%d|%d", g.Name, memory, g.arch.major, g.arch.minor, links)
+	return fmt.Sprintf("%s|%d|%d|%d|%d|%d", g.Name, memory, kept, g.arch.major, g.arch.minor, links)
 }
 
 // BytesPerSecond is the rate of the device's memory.

@@ -47,7 +47,8 @@ GAUGEBLOCK_API const char *nvmlErrorString(int error) {
 }
 
 // What is known of a device. All devices of the machine are alike.
-struct about { char name[96]; unsigned long long memory; int major, minor, links; };
+// reserved is what the driver keeps, which CUDA does not count at all.
+struct about { char name[96]; unsigned long long memory, reserved; int major, minor, links; };
 
 static unsigned devices(void) {
 	const char *said = getenv("GAUGEBLOCK_CUDA_DEVICES");
@@ -57,7 +58,7 @@ static unsigned devices(void) {
 static struct about about(int device) {
 	struct about a = {.name = ""};
 	const char *said = getenv("GAUGEBLOCK_CUDA_NVML");
-	if (said != NULL && sscanf(said, "%95[^|]|%llu|%d|%d|%d", a.name, &a.memory, &a.major, &a.minor, &a.links) == 5) {
+	if (said != NULL && sscanf(said, "%95[^|]|%llu|%llu|%d|%d|%d", a.name, &a.memory, &a.reserved, &a.major, &a.minor, &a.links) == 6) {
 		return a;
 	}
 	enum { MAJOR = 75, MINOR = 76 };
@@ -206,8 +207,9 @@ static unsigned long long used_of(int device, unsigned long long total) {
 
 NVML nvmlDeviceGetMemoryInfo(void *handle, unsigned long long memory[3]) {
 	ASKED(handle, memory)
-	memory[0] = about(device).memory;
-	memory[2] = used_of(device, memory[0]);
+	struct about a = about(device);
+	memory[0] = a.memory + a.reserved;
+	memory[2] = used_of(device, a.memory) + a.reserved;
 	memory[1] = memory[0] - memory[2];
 	return 0;
 }
@@ -219,10 +221,11 @@ NVML nvmlDeviceGetMemoryInfo_v2(void *handle, struct memory2 *m) {
 	if (m->version != (sizeof *m | 2 << 24)) {
 		return VERSION_MISMATCH;
 	}
-	m->total = about(device).memory;
-	m->reserved = 0;
-	m->used = used_of(device, m->total);
-	m->available = m->total - m->used;
+	struct about a = about(device);
+	m->total = a.memory + a.reserved;
+	m->reserved = a.reserved;
+	m->used = used_of(device, a.memory);
+	m->available = a.memory - m->used;
 	return 0;
 }
 

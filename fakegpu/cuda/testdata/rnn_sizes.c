@@ -11,10 +11,11 @@ int cudnnGetRNNTempSpaceSizes(void *, void *, int, void *, size_t *, size_t *);
 
 int main(void) {
 	void *rnn, *data, *dropout;
-	int cell, bias, two, type, input, hidden, layers, packed, longest, batch, steps;
+	int algorithm, cell, bias, two, type, input, hidden, projected, layers, packed, longest, batch, steps;
 	float rate;
 	cudnnCreateRNNDescriptor(&rnn), cudnnCreateRNNDataDescriptor(&data), cudnnCreateDropoutDescriptor(&dropout);
-	while (scanf("%d %d %d %d %d %d %d %f %d %d %d %d", &cell, &bias, &two, &type, &input, &hidden, &layers, &rate, &packed, &longest, &batch, &steps) == 12) {
+	while (scanf("%d %d %d %d %d %d %d %d %d %f %d %d %d %d", &algorithm, &cell, &bias, &two, &type, &input, &hidden, &projected, &layers, &rate,
+		&packed, &longest, &batch, &steps) == 14) {
 		int *lengths = malloc(sizeof *lengths * (size_t)batch), left = steps - batch;
 		for (int i = 0; i < batch; i++) { // any lengths that give as many steps
 			int more = left < longest - 1 ? left : longest - 1;
@@ -23,7 +24,7 @@ int main(void) {
 		}
 		size_t inference, train, reserve;
 		cudnnSetDropoutDescriptor(dropout, NULL, rate, NULL, 0, 0);
-		cudnnSetRNNDescriptor_v8(rnn, 0, cell, bias ? 2 : 0, two, 0, type, 0, 0, input, hidden, hidden, layers, dropout, 0);
+		cudnnSetRNNDescriptor_v8(rnn, algorithm, cell, bias ? 2 : 0, two, 0, type, 0, 0, input, hidden, projected, layers, dropout, 0);
 		cudnnSetRNNDataDescriptor(data, type, packed, longest, batch, input, lengths, NULL);
 		cudnnGetRNNTempSpaceSizes(NULL, rnn, 0, data, &inference, NULL);
 		cudnnGetRNNTempSpaceSizes(NULL, rnn, 1, data, &train, &reserve);

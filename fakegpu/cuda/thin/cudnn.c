@@ -21,7 +21,7 @@ API cudnnGetStream(struct handle *h, void **stream) {
 
 // The states of a dropout are one generator for each thread that a device can have at a time.
 API cudnnDropoutGetStatesSize(void *h, size_t *bytes) {
-	enum { PROCESSORS = 16, THREADS = 39, BYTES_OF_STATE = 16 };
+	enum { PROCESSORS = 16, THREADS = 39, BYTES_OF_STATE = 24 };
 	(void)h;
 	*bytes = (size_t)gaugeblock_attribute(PROCESSORS) * (size_t)gaugeblock_attribute(THREADS) * BYTES_OF_STATE;
 	return 0;

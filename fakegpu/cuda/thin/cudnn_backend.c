@@ -189,30 +189,77 @@ static char *written(char *to, const char *list) {
 	return to;
 }
 
-// is_packed: the strides of a tensor of four dimensions are those without gaps.
-static int is_packed(const char *dims, const char *strides) {
-	long long d[4], s[4];
-	return sscanf(dims, "%lld,%lld,%lld,%lld", d, d + 1, d + 2, d + 3) == 4 && sscanf(strides, "%lld,%lld,%lld,%lld", s, s + 1, s + 2, s + 3) == 4 &&
-		s[3] == 1 && s[2] == d[3] && s[1] == d[2] * d[3] && s[0] == d[1] * d[2] * d[3];
+// numbers reads a list in brackets. It is how many there are, at most MOST_DIMS.
+enum { MOST_DIMS = 5 };
+static int numbers(const char *list, long long to[MOST_DIMS]) {
+	int n = 0;
+	while (n < MOST_DIMS && list != NULL && *list != ']' && *list != 0) {
+		char *end;
+		to[n++] = strtoll(list, &end, 10);
+		list = *end == ',' ? end + 1 : end;
+	}
+	return n;
 }
 
-// convolution writes what a plan is for as the lines of measured do: which way, the filter, the
-// input, padding, stride, dilation, and the engine with its knobs. 0: it is something else.
-static int convolution(char *key, const char *json) {
-	const char *way = behind(json, "OPERATION_CONVOLUTION_"), *nodes = behind(json, "\"nodes\""), *at = json;
-	if (way == NULL || nodes == NULL || strstr(json, "CUDNN_DATA_HALF") != NULL || strstr(json, "CUDNN_DATA_BFLOAT16") != NULL ||
-		strstr(json, "CUDNN_DATA_DOUBLE") != NULL || strstr(way, "CUDNN_BACKEND_OPERATION") != NULL) {
+// lies: a tensor has no gaps, and its dimensions lie one in another as for images behind one another (0),
+// or with the channels innermost (1). The stride of a dimension of 1 says nothing.
+static int lies(const char *dims, const char *strides, int channels_last) {
+	long long d[MOST_DIMS], s[MOST_DIMS], want = 1;
+	int n = numbers(dims, d);
+	if (n < 3 || numbers(strides, s) != n) {
 		return 0;
 	}
-	char *to = key;
-	*to++ = strncmp(way, "FORWARD", 7) == 0 ? 'f' : strncmp(way, "BACKWARD_DATA", 13) == 0 ? 'd' : 'w';
-	for (int i = 0; i < 3; i++) {
-		const char *dims = behind(at, "\"dim\":["), *strides = behind(dims, "\"stride\":[");
-		if (strides == NULL || strides > nodes || !is_packed(dims, strides)) {
+	for (int i = 0; i < n; i++) {
+		int at = !channels_last ? n - 1 - i : i == 0 ? 1 : i == n - 1 ? 0 : n - i;
+		if (d[at] != 1 && s[at] != want) {
 			return 0;
 		}
-		to = i < 2 ? written(to, dims) : to;
-		at = strides;
+		want *= d[at];
+	}
+	return 1;
+}
+
+// began writes which way, and the type and the layout of the tensors, which are the first three of
+// the text, with the dimensions of two.
+static char *began(char *to, const char *json, const char *way, const char *nodes) {
+	const char *dims[3], *strides[3], *at = json, *type = behind(json, "CUDNN_DATA_");
+	for (int i = 0; i < 3; i++) {
+		dims[i] = behind(at, "\"dim\":[");
+		at = strides[i] = behind(dims[i], "\"stride\":[");
+		if (at == NULL || at > nodes) {
+			return NULL;
+		}
+	}
+	*to++ = strncmp(way, "FORWARD", 7) == 0 ? 'f' : strncmp(way, "BACKWARD_DATA", 13) == 0 ? 'd' : 'w';
+	if (strncmp(type, "HALF", 4) == 0 || strncmp(type, "BFLOAT16", 8) == 0) {
+		*to++ = *type == 'H' ? 'h' : 'b';
+	} else if (strncmp(type, "FLOAT", 5) != 0) {
+		return NULL;
+	}
+	int layout = 0;
+	while (layout < 2 && !(lies(dims[0], strides[0], layout) && lies(dims[1], strides[1], layout) && lies(dims[2], strides[2], layout))) {
+		layout++;
+	}
+	if (layout == 2) {
+		return NULL;
+	}
+	if (layout == 1) {
+		*to++ = 'l';
+	}
+	return written(written(to, dims[0]), dims[1]);
+}
+
+// convolution writes what a plan is for as the lines of measured do: which way, with h or b for numbers of 16
+// bits and l for channels that lie innermost, the filter, the input, padding, stride, dilation, and
+// the engine with its knobs. 0: it is something else.
+static int convolution(char *key, const char *json) {
+	const char *way = behind(json, "OPERATION_CONVOLUTION_"), *nodes = behind(json, "\"nodes\"");
+	if (way == NULL || nodes == NULL || strstr(way, "CUDNN_BACKEND_OPERATION") != NULL) {
+		return 0;
+	}
+	char *to = began(key, json, way, nodes);
+	if (to == NULL) {
+		return 0;
 	}
 	static const char *const words[] = {"\"pad\":[", "\"stride\":[", "\"dilation\":["};
 	for (int i = 0; i < 3; i++) {

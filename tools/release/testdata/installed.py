@@ -1,5 +1,6 @@
 """What can be asked of an installed gaugeblock without PyTorch. Arguments: a memory snapshot, and a folder."""
 import os
+import pickle
 import sys
 import types
 from pathlib import Path
@@ -13,6 +14,16 @@ def says(word):
 
 def fails():
     raise KeyError("nothing")
+
+
+class Trap:
+    """Whoever unpickles it makes a file."""
+
+    def __init__(self, file):
+        self.file = file
+
+    def __reduce__(self):
+        return open, (str(self.file), "w")
 
 
 class Torch:
@@ -57,6 +68,18 @@ def check_snapshots(snapshot, folder):
     raises(gaugeblock.GaugeblockError, lambda: gaugeblock.whatif(folder / "none.pickle"), "none.pickle")
 
 
+def check_that_nothing_is_unpickled(folder):
+    sprung = folder / "sprung"
+    for name, content in {"trap": Trap(sprung), "inside": {"segments": [Trap(sprung)], "device_traces": [[]]}}.items():
+        file = folder / f"{name}.pickle"
+        file.write_bytes(pickle.dumps(content))
+        raises(gaugeblock.GaugeblockError, lambda: gaugeblock.whatif(file), file.name)
+        raises(gaugeblock.GaugeblockError, lambda: gaugeblock.report(file, out=folder / "trap.html"), file.name)
+    assert not sprung.exists() and not (folder / "trap.html").exists()
+    pickle.loads((folder / "trap.pickle").read_bytes()).close()
+    assert sprung.exists()  # the trap is one
+
+
 def check_dump_on_oom(folder):
     sys.modules["torch"] = torch = Torch()
     os.environ["RANK"] = "3"
@@ -75,5 +98,6 @@ def check_dump_on_oom(folder):
 if __name__ == "__main__":
     check_run()
     check_snapshots(sys.argv[1], Path(sys.argv[2]))
+    check_that_nothing_is_unpickled(Path(sys.argv[2]))
     check_dump_on_oom(Path(sys.argv[2]))
     print("all checked")

@@ -39,7 +39,7 @@ for name, arguments, how in [
     ("albert", ("AlbertConfig", "AlbertForMaskedLM"), dict(hidden_size=512, num_attention_heads=8, intermediate_size=2048, optimizer="sgd")),
     ("deberta", ("DebertaV2Config", "DebertaV2ForMaskedLM"), dict(NARROW, batch=4)),
     ("xlnet", ("XLNetConfig", "XLNetLMHeadModel"), dict(d_model=384, n_layer=4, n_head=6, d_inner=1536, vocab_size=16000)),
-    ("longformer", ("LongformerConfig", "LongformerForMaskedLM"), dict(NARROW, batch=2, length=512, attention_window=64)),
+    ("longformer", ("LongformerConfig", "LongformerForMaskedLM"), dict(NARROW, batch=2, length=512, attention_window=64, max_position_embeddings=1026)),
     ("gpt2", ("GPT2Config", "GPT2LMHeadModel"), dict(n_embd=512, n_layer=6, n_head=8, batch=4, checkpoint=True, use_cache=False)),
     ("gpt2_compiled", ("GPT2Config", "GPT2LMHeadModel"), dict(n_embd=512, n_layer=4, n_head=8, compiled=True, use_cache=False)),
     ("gpt_neo", ("GPTNeoConfig", "GPTNeoForCausalLM"), dict(hidden_size=512, num_layers=4, attention_types=[[["global", "local"], 2]], num_heads=8, optimizer="adam", use_cache=False)),
