@@ -22,6 +22,14 @@ func (c *PendingMalloc) AtDriver() AtDriver {
 	}
 }
 
+// PendingMallocAsking is a malloc whose callbacks run, in a state with these settings.
+func (s *State) PendingMallocAsking(stream spec.Stream, bytes uint64) PendingMalloc {
+	c := s.begin(0, stream, bytes)
+	c.prepare(s)
+	c.stage = stageSearchAgain
+	return c
+}
+
 // PendingMallocAt is the malloc with a description, in a state with these settings.
 func (s *State) PendingMallocAt(at AtDriver) PendingMalloc {
 	c := s.begin(at.ID, at.Stream, at.RequestedSize)

@@ -166,10 +166,14 @@ PoolTypeOK == P!PoolTypeOK
 GrantsOf(id) == {y \in device : \E g \in segments : Inside(y, g) /\ g.pool = id}
 WaitingOf(id) == {b \in P!Waiting : \E g \in segments : Inside(b, g) /\ g.pool = id}
 
-\* Where no block of a pool waits a checkpoint of it can be taken, of all its memory.
+\* All uses of a block whose free is deferred are in graphs.
+WaitsForGraphsOnly(b) == b.addr \in deferred /\ \A s \in b.uses : [block |-> b.addr, stream |-> s] \in captureUses
+
+\* Where no block of a pool waits, other than for what was captured, a checkpoint of it can be taken, of
+\* all its memory.
 CheckpointsCanBeTaken ==
     \A id \in PoolIds :
-        P!UseCount(id) > 0 /\ captures = <<>> /\ WaitingOf(id) = {} =>
+        P!UseCount(id) > 0 /\ captures = <<>> /\ (\A b \in WaitingOf(id) : WaitsForGraphsOnly(b)) =>
             ENABLED (Checkpoint(id) /\ \A c \in saved' : c.pool = id => SumOfSizes(c.blocks) = SumOfSizes(GrantsOf(id)))
 
 \* It can be restored if nothing of the pool waits or is used by other streams, and the saved memory
@@ -184,6 +188,13 @@ CheckpointsCanBeRestored ==
                               Inside(y, g) /\ (\E b \in c.blocks : Inside(b, g)) =>
                                   \E b \in c.blocks : Overlap(b, y)
             IN can = ENABLED SetCheckpointPoolState(c.pool)
+
+\* A checkpoint stays as it is until another of its pool is taken, or the pool's last use ends.
+CheckpointsAreKept ==
+    [][\A c \in saved :
+          \/ c \in saved'
+          \/ Checkpoint(c.pool)
+          \/ ReleasePool(c.pool) /\ P!UseCount(c.pool) = 1 /\ ~KeepsCheckpoints]_<<vars, saved>>
 
 \* What is saved as allocated is what the program holds of the pool, with all of its memory.
 SavesWhatIsHeld(id) ==

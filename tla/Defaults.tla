@@ -31,7 +31,11 @@ MaxSplitSize == 100         \* blocks of this size and more are never split (abo
 MaxNonSplitRounding == 6    \* how much larger than an oversize request its block may be
 ExpandableSegments == FALSE \* segments grow and shrink, page by page
 
+Divisions == 0              \* requests are rounded to a division of the interval between two powers of two (0: to MinBlock)
+GarbageCollectionThreshold == 0 \* hundredths of the limit: what is reserved beyond is collected (GarbageCollection.tla)
+
 MaxSplitSizes == {100}      \* the values of MaxSplitSize that programs set (Settings.tla)
+MaxAge == 0                 \* how old a free block is at which programs call malloc no more (GarbageCollection.tla)
 
 (***************************************************************************)
 (* Rules in which releases of PyTorch differ.                              *)
@@ -66,6 +70,7 @@ RoutesUncaptured == FALSE   \* programs route requests to a pool without a captu
 UncapturedPools == {}       \* to which pools they do
 MarksCaptures == TRUE       \* programs mark their captures, as CUDAGraph does; it matters unless Captures is "routing"
 RecordsTwice == FALSE       \* programs record a use in a capture and outside of it: see RecordStream
+RecordsOwn == FALSE         \* programs record the stream too that memory was allocated for
 RoutesTwice == FALSE        \* programs route a stream to a second pool while it is routed to one
 KeepsCheckpoints == FALSE   \* programs keep the checkpoint of a pool beyond its last use
 RelaxedCaptures == TRUE     \* captures do not forbid to free memory and to unmap it (Events.tla)
@@ -78,8 +83,9 @@ MaxDriverCalls == 9         \* that an operation makes: one of them fails
 ASSUME
     /\ {MinBlock, SmallSize, SmallBuffer, MinLargeAlloc, LargeBuffer, RoundLarge} \subseteq Nat \ {0}
     /\ {MaxSplitSize, MaxNonSplitRounding, Memory, Limit, MaxUses, MaxDriverCalls, Fraction} \subseteq Nat
+    /\ {Divisions, GarbageCollectionThreshold, MaxAge} \subseteq Nat
     /\ {ExpandableSegments, FirstRoutingWins, UseOnOOMLast, UseOnOOMExpandable, PoolEndCompletesDeferred, MarksCaptures} \subseteq BOOLEAN
-    /\ {RestoreRefusesGrown, LimitRounded, RecordsTwice, RoutesTwice, KeepsCheckpoints, RelaxedCaptures} \subseteq BOOLEAN
+    /\ {RestoreRefusesGrown, LimitRounded, RecordsTwice, RecordsOwn, RoutesTwice, KeepsCheckpoints, RelaxedCaptures} \subseteq BOOLEAN
     /\ Streams \cup Sizes \cup Threads \cup PoolIds \cup MaxSplitSizes \subseteq Nat \ {0}
     /\ Ties \in {"address", "block", "segment"}
     /\ Captures \in {"routing", "mark"}

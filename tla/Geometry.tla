@@ -13,7 +13,16 @@ EXTENDS Defaults, Integers, FiniteSets, Sequences
 
 RoundUp(n, step) == ((n + step - 1) \div step) * step
 
-RoundSize(n) == IF n < MinBlock THEN MinBlock ELSE RoundUp(n, MinBlock)
+\* The least size from n on among the powers of two and the sizes that divide the interval between
+\* two of them into Divisions parts.
+Pow2Below(n) == CHOOSE p \in 1..n : (\E k \in 0..n : p = 2^k) /\ 2 * p > n
+RoundUpToDivision(n) ==
+    LET step == Pow2Below(n) \div Divisions IN IF step = 0 THEN RoundUp(n, Pow2Below(n)) ELSE RoundUp(n, step)
+
+RoundSize(n) ==
+    IF Divisions = 0
+    THEN IF n < MinBlock THEN MinBlock ELSE RoundUp(n, MinBlock)
+    ELSE IF n > MinBlock * Divisions THEN RoundUpToDivision(n) ELSE RoundUp(n, MinBlock)
 
 Kinds == {"small", "large"}
 

@@ -12,18 +12,8 @@ Fails(stream, bytes) == MallocResult(Heap, stream, bytes).returned = {}
 \* The heap after all events have been waited for.
 Synchronized == SynchronizeAndFreeEvents(Heap)
 
-\* Without that memory there is room for a segment.
-DriverCouldServe(p) ==
-    LET needed == SumOfSizes(Synchronized.device) - SumOfSizes(ReleasableMemory(Synchronized, 0))
-    IN needed + p.allocSize <= Min({Limit, Memory})
-
-OutOfMemoryIsReal ==
-    \A s \in Streams, n \in Sizes :
-        Fails(s, n) => /\ ~DriverCouldServe(AllocParams(s, n, 0))
-                       /\ GetFreeBlock(ProcessEvents(Heap), AllocParams(s, n, 0)) = {}
-
-\* The same, and more, without the operators that it judges: a malloc fails only if no free block
-\* fits, and there would be no room for the segment if all that can be returned were returned.
+\* A malloc fails only if no free block fits, and there would be no room for the segment if all that
+\* can be returned were returned.
 MallocsAreServed ==
     \A s \in Streams, n \in Sizes :
         Fails(s, n) => ~RoomBeside(Kept({}), n) /\ ~Cached(0, s, n)
@@ -48,6 +38,7 @@ NoNeedlessReturn ==
 EmptyCacheWaitsForAReason == [][EmptyCache => WaitsForAReason]_vars
 EmptyCacheLeavesNothingWaiting == [][EmptyCache => Waiting' = {}]_vars
 EmptyCacheWaitsNoLonger == [][EmptyCache => WaitsNoLonger]_vars
+MallocWaitsNoLonger == [][\A s \in Streams, n \in Sizes : Malloc(s, n) => WaitsNoLongerBeside(Returnable)]_vars
 EmptyRangesAreReleased == [][EmptyCache => RangesAreReleased]_vars
 
 SegmentsFitRequests ==
@@ -73,6 +64,9 @@ BestFitServes ==
 ExpandableSegmentsGrow ==
     [][segments' \ segments # {} =>
           \A s \in Streams, n \in Sizes : Malloc(s, n) => GrowsInPlace(n)]_vars
+
+LowestRangeGrows ==
+    [][Obtained # {} => \A s \in Streams, n \in Sizes : Malloc(s, n) => GrowsAtLowest(s, n)]_vars
 
 \* EmptyCache leaves nothing that can be released.  (A property of states: a step of an
 \* EmptyCache that does nothing is not looked at by properties of steps.)
@@ -100,6 +94,7 @@ CacheIsSearchedAgain ==
 AnyBlockIsGood ==
     \A s \in Streams, n \in Sizes :
         Fails(s, n) =>
-            LET p == AllocParams(s, n, 0)
-            IN \A b \in FreeList(Heap, p.pool, p.kind, p.stream) : b.size < p.size
+            ~\E b \in blocks, g \in segments :
+                /\ Inside(b, g) /\ g.stream = s /\ g.pool = 0 /\ g.kind = KindFor(n)
+                /\ b.mapped /\ ~b.allocated /\ b \notin Waiting /\ b.size >= BlockFor(n)
 =============================================================================

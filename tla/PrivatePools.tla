@@ -283,8 +283,7 @@ EmptyCacheReleasesAll ==
 OverflowsOnOutOfMemory ==
     [][\A s \in Streams, n \in Sizes :
           Malloc(s, n) /\ RoutedTo(s) = 0 /\ (\E x \in given' \ given : x.pool # 0) =>
-              LET p == AllocParams(s, n, 0)
-              IN ~WithinLimit(Reclaim(PoolHeap), p) \/ ~HasMemory(Reclaim(PoolHeap), p)]_vars
+              SumOfSizes(device) + SegmentNeeded(n) > Room]_vars
 
 (***************************************************************************)
 (* What a program is owed (Served.tla).                                    *)
@@ -316,6 +315,18 @@ MallocsAreServed ==
 OverflowPoolsServe ==
     \A s \in Streams, n \in Sizes : RoutedTo(s) = 0 /\ Fails(s, n) => Overflowing(s, n) = {}
 
+\* The free oversize segments of a pool without a capture make room for its requests.
+OversizeMakesRoom ==
+    \A s \in Streams, n \in Sizes :
+        LET need  == Max(BlockFor(n), MaxSplitSize)
+            whole == {g \in segments : /\ ~ExpandableSegments /\ g.pool = RoutedTo(s) /\ g.stream = s
+                                       /\ g.kind = KindFor(n) /\ g.size >= MaxSplitSize
+                                       /\ \E b \in blocks : b.addr = g.addr /\ b.size = g.size /\ ~b.allocated /\ b \notin Waiting}
+            suffices == (\E g \in whole : g.size >= need) \/ SumOfSizes({g \in whole : g.size < need}) >= need
+        IN Fails(s, n) /\ RoutedTo(s) \in UncapturedPools /\ suffices =>
+               \/ SumOfSizes(device) + SegmentNeeded(n) > Room + need
+               \/ AnyCaptured(captures) /\ ~RelaxedCaptures
+
 \* Of several that can serve it the first does.
 OverflowPoolsInOrder ==
     [][\A s \in Streams, n \in Sizes :
@@ -329,7 +340,7 @@ LivePoolsServe ==
     [][\A x \in given' \ given : x.pool # 0 => UseCount(x.pool) > 0 \/ \E c \in Range(captures) : c.pool = x.pool]_vars
 
 PromptlyReclaimed ==
-    [][Waiting' # {} /\ captures = <<>> =>
+    [][Waiting' # {} /\ (IF Captures = "mark" THEN ~AnyCaptured(captures) ELSE captures = <<>>) =>
           \A s \in Streams, n \in Sizes : Malloc(s, n) => NothingWaitsInVain(TRUE)]_vars
 
 NoNeedlessWait ==
@@ -384,6 +395,13 @@ UsesAreTouches ==
             bothWays(t) == \E u \in all : u.stream = t.stream /\ u.captured # t.captured
         IN /\ b.uses = {t.stream : t \in all}
            /\ \A t \in all : bothWays(t) \/ t.captured = ([block |-> b.addr, stream |-> t.stream] \in captureUses)
+
+\* With PoolEndCompletesDeferred the end of a pool's routing processes the pool's deferred frees, and no
+\* others.
+EndCompletesDeferred ==
+    [][\A id \in PoolIds :
+          PoolEndCompletesDeferred /\ EndAllocateToPool(id) =>
+              deferred' = {a \in deferred : \A g \in segments, b \in blocks : b.addr = a /\ Inside(b, g) => g.pool # id}]_vars
 
 \* Of a deferred free no event is recorded for a use that is in a graph.
 GraphUsesAreNotAwaited ==

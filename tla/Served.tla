@@ -13,7 +13,11 @@ EXTENDS Invariants
 
 \* What a request needs, as numbers say it: the size of its block, of its segment, and of its pages.
 MultipleOf(step, n) == CHOOSE m \in n..(n + step - 1) : m % step = 0
-BlockFor(bytes) == MultipleOf(MinBlock, bytes)
+Divided == {n \in 1..(2 * Memory) : \E k \in 0..Memory, i \in 0..Divisions : n * Divisions = 2^k * (Divisions + i)}
+BlockFor(bytes) ==
+    IF Divisions = 0 THEN MultipleOf(MinBlock, bytes)
+    ELSE IF bytes <= MinBlock * Divisions THEN MultipleOf(MinBlock, bytes)
+    ELSE Min({n \in Divided : n >= bytes})
 KindFor(bytes) == IF BlockFor(bytes) <= SmallSize THEN "small" ELSE "large"
 SegmentNeeded(bytes) ==
     LET size == BlockFor(bytes)
@@ -63,6 +67,14 @@ HasRoom(bytes) == RoomBeside(device, bytes)
 \* The driver has granted no more than the limit.  (Pages can pass it: see
 \* MCExpandable_weak_limit.cfg.)
 LimitHolds == SumOfSizes(device) <= Limit
+
+\* Nor more than the device has.
+MemoryHolds == SumOfSizes(device) <= Memory
+
+\* A range of addresses has room for all memory of the device and an eighth more.
+RangesHaveRoom ==
+    ExpandableSegments =>
+        \A g \in segments : g.size = MultipleOf(IF g.kind = "small" THEN SmallBuffer ELSE LargeBuffer, Memory + Memory \div 8)
 
 \* What is left over in an allocated block of a plain segment is too small to be split off.  An
 \* oversize block, which is never split, is a whole segment.
@@ -139,11 +151,18 @@ OversizeSuffices(stream, bytes) ==
        /\ SumOfSizes(device) + SegmentNeeded(bytes) <= Room + need
 
 \* A malloc that returns memory, and not all that can be returned, or that need not return all,
-\* returns oversize blocks of its own stream, and not one more than is needed.
+\* returns oversize blocks of its own stream: enough, not one more than is needed, and of those that are
+\* enough alone the smallest.
 ReturnsJustEnough(stream, bytes, keptThen) ==
     Returned # {} /\ (SumOfSizes(keptThen) < SumOfSizes(device') \/ OversizeSuffices(stream, bytes)) =>
         /\ \A y \in Returned : y.stream = stream /\ y.size >= MaxSplitSize
         /\ \A y \in Returned : SumOfSizes(Returned \ {y}) < Max(BlockFor(bytes), MaxSplitSize)
+        /\ Obtained # {} => SumOfSizes(Returned) >= Max(BlockFor(bytes), MaxSplitSize)
+        /\ \A y \in Returned, f, g \in segments :
+               /\ f.addr = y.addr /\ g.pool = f.pool /\ g.kind = f.kind /\ g.stream = stream
+               /\ \E b \in blocks : b.addr = g.addr /\ b.size = g.size /\ ~b.allocated /\ b \notin Waiting
+               /\ g.size >= Max(BlockFor(bytes), MaxSplitSize)
+               => y.size <= g.size
 
 \* Of the pages that a malloc obtains each is in part its memory's.
 UsesItsPages ==
@@ -161,13 +180,18 @@ ReturnsLargest(stream, bytes, keptThen) ==
 
 \* The last work of a stream that is waited for is work that a block waits for, or comes before it;
 \* unless pages of the stream are unmapped, or the driver waits for all work when memory is freed.
-WaitsNoLonger ==
+WaitsNoLongerBeside(gone) ==
     \A s \in Streams :
         LET n == Len(work[s]) - Len(work'[s])
         IN n > 0 =>
             \/ \E i \in n..Len(work[s]), b \in Waiting :
                   Overlap(work[s][i], b) /\ \A g \in segments : Inside(b, g) => g.stream # s
-            \/ \E y \in Returned : IF ExpandableSegments THEN y.stream = s ELSE OwnWork
+            \/ \E y \in gone : IF ExpandableSegments THEN y.stream = s ELSE OwnWork
+
+WaitsNoLonger == WaitsNoLongerBeside(Returned)
+
+\* A malloc may return what the program does not hold, and obtain it again as it was.
+Returnable == {y \in device : \A x \in given : ~Overlap(MemoryOf(x), y)}
 
 \* No range of addresses that has lost its last page stays.
 RangesAreReleased ==
@@ -220,4 +244,18 @@ GrowsInPlace(bytes) ==
         \A g \in segments' : (\A f \in segments : f.addr # g.addr) =>
             \A f \in segments : f.stream = g.stream /\ f.pool = g.pool /\ f.kind = g.kind =>
                 ~GrowsTo(f, BlockFor(bytes))
+
+\* Of several places in the ranges that a stream has, where a request fits if pages are mapped, a
+\* malloc takes the lowest.
+PlacesFor(g, bytes) ==
+    {from \in {b \in blocks : Inside(b, g)} : \E to \in {b \in blocks : Inside(b, g)} :
+        LET between == {b \in blocks : from.addr <= b.addr /\ b.addr <= to.addr}
+        IN /\ from.addr <= to.addr /\ End(to) - from.addr >= BlockFor(bytes)
+           /\ \A b \in between : ~b.allocated
+           /\ \E b \in between : ~b.mapped}
+GrowsAtLowest(stream, bytes) ==
+    ExpandableSegments /\ device \subseteq device' /\ Obtained # {} /\ Waiting = {} =>
+        \A x \in given' \ given, g \in segments : Inside(MemoryOf(x), g) =>
+            \A f \in segments : f.stream = stream /\ f.pool = g.pool /\ f.kind = g.kind =>
+                \A b \in PlacesFor(f, bytes) : x.addr <= b.addr
 =============================================================================

@@ -10,6 +10,7 @@ EXTENDS Invariants
 VARIABLE maxSplit   \* the present max_split_size
 
 C == INSTANCE CachingAllocator
+Owed == INSTANCE Served
 
 settingsVars == <<heapVars, programVars, maxSplit>>
 
@@ -47,4 +48,16 @@ Spec == Init /\ [][Next]_settingsVars
 
 HeldBlocksAreAwaited == C!HeldBlocksAreAwaited
 WorkIsAwaited == C!WorkIsAwaited
+
+\* The setting is what the program has set it to.
+SettingsAreKept == [][maxSplit' # maxSplit => Configure(maxSplit')]_settingsVars
+
+\* What a malloc returns fits its request by the present setting.  (Of a segment that was split before, an
+\* oversize request can be given a part.)
+NewBlocksFitRequests ==
+    [][\A x \in given' \ given : \E b \in blocks', g \in segments' :
+          LET size == Owed!BlockFor(x.bytes)
+              most == IF g.kind = "small" THEN MinBlock - 1
+                      ELSE IF size >= maxSplit THEN MaxNonSplitRounding - 1 ELSE SmallSize
+          IN b.addr = x.addr /\ Inside(b, g) /\ b.size \in size..(size + most)]_settingsVars
 =============================================================================

@@ -99,7 +99,9 @@ AppendUses(h, addr) ==
 
 \* The program may free what it holds, and may record other streams as using it.
 Holds(addr) == \E x \in given : x.addr = addr
-HoldsForOther(addr, stream) == \E x \in given : x.addr = addr /\ x.stream # stream
+\* A use by the stream that memory was allocated for changes nothing; most programs record none.
+HoldsForOther(addr, stream) ==
+    IF RecordsOwn THEN Holds(addr) ELSE \E x \in given : x.addr = addr /\ x.stream # stream
 
 \* The block that the allocator finds when it is called with an address: the set of the block,
 \* empty if none is allocated there.  Such a call is refused, and changes nothing of the heap.
@@ -110,7 +112,9 @@ RecordedAt(h, addr, stream) == {b \in AllocatedAt(h, addr) : SegmentOf(h, b).str
 
 \* A stream uses memory, and the program says so (recordStream).
 Touch(addr, stream) ==
-    touched' = touched \cup {[addr |-> addr, stream |-> stream, captured |-> IF RoutesUncaptured THEN AnyCaptured(captures) ELSE captures # <<>>]}
+    IF RecordsOwn THEN touched' = touched \cup
+        {[addr |-> addr, stream |-> stream, captured |-> captures # <<>>] : x \in {y \in given : y.addr = addr /\ y.stream # stream}}
+    ELSE touched' = touched \cup {[addr |-> addr, stream |-> stream, captured |-> IF RoutesUncaptured THEN AnyCaptured(captures) ELSE captures # <<>>]}
 
 \* It does not hold these addresses any more.
 GiveBack(addrs) ==

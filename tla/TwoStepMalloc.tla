@@ -133,6 +133,11 @@ DriverServes ==
           IN /\ DriverMalloc(c.thread) => SumOfSizes(device') = SumOfSizes(device) + IF hasRoom THEN need ELSE 0
              /\ MallocResume(c.thread) /\ c.granted # {} => Cardinality(given') = Cardinality(given) + 1]_twoStepVars
 
+\* It serves the request, and not other memory.
+GrantIsUsed ==
+    [][\A c \in calls : MallocResume(c.thread) /\ c.granted # {} =>
+          \A x \in given' \ given : \E y \in c.granted : x.addr = y.addr]_twoStepVars
+
 \* FAILS.  Two mallocs pass the limit together.
 LimitHolds == stats.reserved <= Limit
 

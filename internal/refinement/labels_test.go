@@ -17,8 +17,7 @@ import (
 
 // unreachable has the labels that no configuration can reach, and why.
 var unreachable = map[conformance.Label]string{
-	conformance.Collected:      "the model has no garbage collection",
-	conformance.CallbackFreed:  "nor free-memory callbacks",
+	conformance.CallbackFreed:  "a trace of the model has no callbacks",
 	conformance.TooLarge:       "nor sizes that no device has",
 	conformance.Uncached:       "nor the uncached mode",
 	conformance.NoSplitWhole:   "nor pools that do not split blocks",

@@ -71,6 +71,6 @@ func addBlock(s *bounded.State, b *spec.BlockView) {
 	g.Size += b.Size
 	g.Blocks = append(g.Blocks, model.Block{
 		Address: b.Address, Size: b.Size, RequestedSize: b.RequestedSize, State: b.State(), Unmapped: !b.Mapped,
-		Made: int(b.Order),
+		Made: int(b.Order), GCCountBase: s.GetFreeBlocksCallCount[b.PoolKind] - b.Age,
 	})
 }

@@ -167,7 +167,8 @@ func TestEveryOperationIsAStep(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) { runRandomly(t, s, did) })
 			t.Log(did)
 			for _, label := range s.module.Labels() {
-				if did[actionOf(label)] == 0 {
+				isTwoSteps := b.mirror == "callbacks" && actionOf(label) == "Malloc"
+				if did[actionOf(label)] == 0 && !isTwoSteps {
 					t.Errorf("%s was never done", actionOf(label))
 				}
 			}
@@ -306,8 +307,8 @@ func (sys *System) canDo(s *bounded.State, successors map[string]*bounded.State,
 		return sys.useCount(n[0]) != 0 && sys.useCount(n[0]) < 3
 	case "EndAllocateToPool":
 		return sys.isRouted(n[0])
-	case "Checkpoint", "SetCheckpointPoolState":
-		// These have many preconditions, so the model decides.
+	case "Malloc", "MallocSearch", "CallbacksReturn", "Checkpoint", "SetCheckpointPoolState":
+		// These have many preconditions in some modules, so the model decides.
 		return successors[label] != nil
 	case "ReleasePool":
 		return !sys.isRouted(n[0]) && sys.useCount(n[0]) > 0

@@ -11,8 +11,6 @@ import (
 
 // withoutConstant are the settings that the specification does not have.
 var withoutConstant = map[string]string{
-	"GarbageCollectionThreshold":    "the model has it, and recorded runs do",
-	"Divisions":                     "the same",
 	"LargeSegmentSize":              "the geometry has it",
 	"ReleaseLockOnMalloc":           "TwoStepMalloc.tla has it always, and the other modules never",
 	"GraphCaptureRecordStreamReuse": "captured graphs have no order",

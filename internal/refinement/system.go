@@ -32,6 +32,7 @@ type System struct {
 	record *bounded.State // of which the Truth is used
 
 	calls *Calls // where a malloc releases the lock
+	freed bool   // what the callbacks answer that a malloc calls
 
 	marks  bool // the program marks its captures
 	marked int  // captures that were marked as begun, and not as ended
@@ -104,6 +105,9 @@ func (sys *System) setUp(streams []uint64) (err error) {
 		sys.driver.queues[s] = &workQueue{gpu: sys.gpu, stream: s}
 	}
 	sys.allocator, err = alloc.New(sys.driver, alloc.Options{Geometry: initial.Geometry, Config: &initial.Config, Rules: initial.Rules})
+	if err == nil && initial.FreeMemoryCallbacks {
+		err = sys.allocator.OnNeedMemory(sys.callback)
+	}
 	if err == nil && initial.Limited {
 		err = sys.allocator.SetMemoryFraction(0, float64(initial.Limit)/float64(initial.Memory))
 	}
@@ -145,7 +149,7 @@ func (sys *System) Do(label string) error {
 			return fmt.Errorf("%s: nothing is left to complete", label)
 		}
 		return nil
-	case "MallocSearch", "DriverMalloc", "MallocResume":
+	case "MallocSearch", "DriverMalloc", "MallocResume", "CallbacksReturn":
 		return sys.doTwoStep(name, n)
 	case "EmptyCache":
 		return sys.caller.EmptyCache()
@@ -180,6 +184,9 @@ func (sys *System) free(ptr spec.Ptr) error {
 }
 
 func (sys *System) recordStream(ptr spec.Ptr, s spec.Stream) error {
+	if sys.heldAt(ptr).Stream == s { // no other stream uses it
+		return sys.caller.RecordStream(ptr, 0, s)
+	}
 	captured := sys.record.Truth.InCapture()
 	if sys.current != 0 {
 		captured = sys.record.Truth.IsCaptured(sys.current)

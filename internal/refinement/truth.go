@@ -38,13 +38,12 @@ func (sys *System) poolAt(ptr spec.Ptr) (pool spec.PoolID) {
 // launchUses launches the last use of the memory at an address in each stream that uses it,
 // other than in graphs.
 func (sys *System) launchUses(ptr spec.Ptr) error {
-	held := sys.record.Truth.Held
-	at := slices.IndexFunc(held, func(h model.Held) bool { return h.Ptr == ptr })
+	memory := sys.record.MemoryOf(sys.heldAt(ptr))
 	for _, x := range sys.record.Truth.Touches {
 		if x.Ptr != ptr || x.Captured {
 			continue
 		}
-		if err := sys.driver.queues[x.Stream.Stream].launch(sys.record.MemoryOf(held[at])); err != nil {
+		if err := sys.driver.queues[x.Stream.Stream].launch(memory); err != nil {
 			return err
 		}
 	}
@@ -54,9 +53,14 @@ func (sys *System) launchUses(ptr spec.Ptr) error {
 // launchOwn launches work that uses the memory at an address, on the stream that it is allocated
 // for.
 func (sys *System) launchOwn(ptr spec.Ptr) error {
-	held := sys.record.Truth.Held
-	h := held[slices.IndexFunc(held, func(h model.Held) bool { return h.Ptr == ptr })]
+	h := sys.heldAt(ptr)
 	return sys.driver.queues[h.Stream].launch(sys.record.MemoryOf(h))
+}
+
+// heldAt is what the program holds at an address.
+func (sys *System) heldAt(ptr spec.Ptr) model.Held {
+	held := sys.record.Truth.Held
+	return held[slices.IndexFunc(held, func(h model.Held) bool { return h.Ptr == ptr })]
 }
 
 // restored records what the program holds after a restore: the saved blocks that were

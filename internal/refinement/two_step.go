@@ -19,6 +19,8 @@ func (sys *System) doTwoStep(name string, n []int) (err error) {
 	thread := spec.Thread(n[0])
 	k := sys.calls.underWay[thread]
 	switch {
+	case sys.initial.FreeMemoryCallbacks:
+		return sys.doCallbacks(name, n)
 	case name == "MallocSearch" && k == nil:
 		return sys.advance(spec.Request{Thread: thread, Stream: spec.Stream(n[1]), Bytes: uint64(n[2])})
 	case name == "DriverMalloc" && k != nil && !k.answered, name == "MallocResume" && k != nil && k.answered:
@@ -62,6 +64,10 @@ func (sys *System) addCalls(s *bounded.State) {
 	s.PendingMallocs = nil
 	for _, t := range slices.Sorted(maps.Keys(sys.calls.underWay)) {
 		k := sys.calls.underWay[t]
+		if s.FreeMemoryCallbacks {
+			s.PendingMallocs = append(s.PendingMallocs, s.PendingMallocAsking(k.request.Stream, k.request.Bytes))
+			continue
+		}
 		s.PendingMallocs = append(s.PendingMallocs, s.PendingMallocAt(model.AtDriver{
 			ID: int(t), Stream: k.request.Stream, RequestedSize: k.request.Bytes,
 			Attempt: k.attempt, Answered: k.answered, Granted: k.granted,

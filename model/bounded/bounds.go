@@ -137,7 +137,7 @@ func (r *constants) names(name string) []uint64 {
 // field of spec.Config.
 func isSetting(constant string) bool {
 	field, found := reflect.TypeFor[spec.Config]().FieldByName(constant)
-	return found && (field.Type.Kind() == reflect.Bool || field.Type.Kind() == reflect.Uint64)
+	return found && slices.Contains([]reflect.Kind{reflect.Bool, reflect.Uint64, reflect.Float64, reflect.Array}, field.Type.Kind())
 }
 
 // ruleValues are the values of rules that are neither true nor false, in their order.
@@ -221,6 +221,12 @@ func (r *constants) fields(to any, isConstant func(name string) bool) {
 			field.SetBool(r.bool(name))
 		case reflect.Uint64:
 			field.SetUint(r.number(name))
+		case reflect.Float64: // in hundredths
+			field.SetFloat(float64(r.number(name)) / 100)
+		case reflect.Array: // the same for requests of all sizes
+			for i := range field.Len() {
+				field.Index(i).SetUint(r.number(name))
+			}
 		case reflect.Uint8:
 			field.SetUint(r.ruleValue(name))
 		}

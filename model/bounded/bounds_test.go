@@ -28,6 +28,7 @@ func TestEveryConstant(t *testing.T) {
 		"core": "SPECIFICATION Spec\n", "pools": "SPECIFICATION Spec\n", "checkpoint": "SPECIFICATION Spec\n",
 		"two_step": "SPECIFICATION Spec\n", "faults": "SPECIFICATION FaultSpec\n",
 		"settings": "SPECIFICATION Spec\nCONSTANT MaxNonSplitRounding = 4\n",
+		"garbage":  "SPECIFICATION Spec\nCONSTANT GarbageCollectionThreshold = 50\nCONSTANT Limit = 3\n",
 	}
 	for _, name := range defaults.Names() {
 		known := false

@@ -18,6 +18,7 @@ type CachingAllocator struct {
 	launch                                           action // if Bounds.OwnWork is set
 
 	// With private pools.
+	recordsOwn   bool     // programs record the stream that memory was allocated for
 	recordsTwice bool     // programs record a stream use in a capture and outside of it
 	overflow     []uint64 // the pools with use_on_oom
 	captures     bool     // there are captures
@@ -74,7 +75,9 @@ func (c *CachingAllocator) nextExceptMalloc(s *model.State, yield func(label int
 		for i, stream := range c.Streams {
 			if c.canRecordStream(s, h, stream) {
 				next, _ := s.RecordStream(h.Ptr, onDevice(stream))
-				next.Truth = next.Truth.Touch(h.Ptr, onDevice(stream))
+				if stream != h.Stream {
+					next.Truth = next.Truth.Touch(h.Ptr, onDevice(stream))
+				}
 				yield(c.recordStream.label(toUnits(h.Ptr), i), &next)
 			}
 		}
@@ -157,7 +160,7 @@ func (c *CachingAllocator) canRecordStreamIn(s *model.State, h model.Held, strea
 	both := slices.ContainsFunc(s.Truth.Touches, func(x model.Touch) bool {
 		return x.Ptr == h.Ptr && x.Stream == id && x.Captured != captured
 	})
-	return stream != h.Stream && (!both || c.recordsTwice)
+	return (stream != h.Stream || c.recordsOwn) && (!both || c.recordsTwice)
 }
 
 // pendingWork is how many pieces of work a stream has pending.

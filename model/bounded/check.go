@@ -52,6 +52,8 @@ var modules = map[string]func(*tlc.Config) (Module, error){
 	"two_step":   func(c *tlc.Config) (Module, error) { return openTwoStepMalloc(c) },
 	"current":    openCurrentStream,
 	"settings":   openSettings,
+	"garbage":    openGarbageCollection,
+	"callbacks":  openNeedMemory,
 	"faults":     openFaults,
 
 	"pool_faults":       openPoolFaults,

@@ -129,6 +129,8 @@ func (c *Checkpoint) property(name string, fair [][]int, to *explore.Options[*mo
 	switch name {
 	case "CheckpointRestoresWhatItSaved":
 		holdsOfSteps(to, name, c.restores)
+	case "CheckpointsAreKept":
+		holdsOfSteps(to, name, c.areKept)
 	case "CheckpointsCanBeTaken":
 		holdsOfStates(to, name, c.canBeTaken)
 	case "CheckpointsCanBeRestored":
@@ -140,18 +142,36 @@ func (c *Checkpoint) property(name string, fair [][]int, to *explore.Options[*mo
 }
 
 func (c *Checkpoint) always() []string {
-	return append(c.PrivatePools.always(), "CheckpointRestoresWhatItSaved", "CheckpointsCanBeTaken", "CheckpointsCanBeRestored")
+	return append(c.PrivatePools.always(), "CheckpointRestoresWhatItSaved", "CheckpointsCanBeTaken", "CheckpointsCanBeRestored", "CheckpointsAreKept")
 }
 
-// canBeTaken: where no block of a pool waits, a checkpoint of it has all memory of the pool that
+// areKept: a checkpoint stays as it is until another of its pool is taken, or the pool's last use ends.
+func (c *Checkpoint) areKept(from *model.State, label int, to *model.State) bool {
+	for i, number := range c.ids {
+		id := PoolID(number)
+		ends := label == c.release.label(i) && useCount(from, id) == 1 && !c.keeps
+		if ends || label == c.checkpoint.label(i) {
+			continue
+		}
+		for _, saved := range from.Checkpoints {
+			isSame := func(o model.Checkpoint) bool { return o.Pool == id && slices.Equal(o.Blocks, saved.Blocks) }
+			if saved.Pool == id && !slices.ContainsFunc(to.Checkpoints, isSame) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// canBeTaken: where no block of a pool waits, other than for what was captured, a checkpoint of it has all memory of the pool that
 // the driver has granted.
 func (c *Checkpoint) canBeTaken(s *model.State) bool {
 	for _, number := range c.ids {
 		id := PoolID(number)
 		waits := !everyBlock(s, func(g *model.Segment, b *model.Block) bool {
-			return g.Pool != id || b.State != spec.ActivePendingFree
+			return g.Pool != id || b.State != spec.ActivePendingFree || waitsForGraphsOnly(s, b)
 		})
-		if waits || useCount(s, id) <= 0 {
+		if waits || len(s.Truth.Captures) > 0 || useCount(s, id) <= 0 {
 			continue
 		}
 		next, r := s.Checkpoint(id)
@@ -172,6 +192,11 @@ func (c *Checkpoint) canBeTaken(s *model.State) bool {
 		}
 	}
 	return true
+}
+
+// waitsForGraphsOnly reports whether the free of a block is deferred, and all uses of it are in graphs.
+func waitsForGraphsOnly(s *model.State, b *model.Block) bool {
+	return b.IsDeferred() && !slices.ContainsFunc(b.StreamUses, func(id spec.DeviceStream) bool { return !isGraphStreamUse(s, b, id) })
 }
 
 // canBeRestored: a checkpoint can be restored if nothing of its pool waits or is used by other

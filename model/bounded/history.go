@@ -1,6 +1,7 @@
 package bounded
 
 import (
+	"errors"
 	"slices"
 
 	"gaugeblock/model"
@@ -10,45 +11,96 @@ import (
 // The statistics are what the history says. Counters never end to grow, so that they are in no key:
 // that a step adds to them what it should is a property of steps.
 
-// accountingAddsUp: the current figures are sums over what the program holds, what waits, and what
-// the driver has granted.
+// figures are current statistics of one kind of memory.
+type figures struct {
+	allocated, allocations, active, actives, requested, split, splits, reserved, segments int64
+}
+
+// accountingAddsUp: the current figures of each kind are sums over what the program holds, what
+// waits, and what the driver has granted.
 func accountingAddsUp(s *model.State) bool {
-	stats := s.Stats()
-	var allocated, requested, waiting, split, splits, reserved, segments int64
+	var want [2]figures
 	for _, h := range s.Truth.Held {
-		b, _ := blockAt(s, toUnits(h.Ptr))
+		b, g := blockAt(s, toUnits(h.Ptr))
 		if b == nil {
 			return true // AllocatedBlocksWereGivenOut
 		}
-		allocated, requested = allocated+int64(b.Size), requested+int64(h.Bytes)
+		f := &want[g.PoolKind]
+		f.allocated, f.allocations = f.allocated+int64(b.Size), f.allocations+1
+		f.active, f.actives, f.requested = f.active+int64(b.Size), f.actives+1, f.requested+int64(h.Bytes)
 	}
-	waits := int64(0)
 	everyBlock(s, func(g *model.Segment, b *model.Block) bool {
+		f := &want[g.PoolKind]
 		switch {
 		case b.State == spec.ActivePendingFree:
-			waits, waiting, requested = waits+1, waiting+int64(b.Size), requested+int64(b.RequestedSize)
+			f.active, f.actives, f.requested = f.active+int64(b.Size), f.actives+1, f.requested+int64(b.RequestedSize)
 		case b.State == spec.Inactive && !g.Expandable && b.Size < g.Size:
-			splits, split = splits+1, split+int64(b.Size)
+			f.split, f.splits = f.split+int64(b.Size), f.splits+1
 		}
 		return true
 	})
-	for _, g := range s.Truth.Granted {
-		segments, reserved = segments+1, reserved+int64(g.Memory.Bytes)
-	}
-	for i := range s.PendingMallocs { // they are not registered
-		if bytes := s.PendingMallocs[i].Granted().Bytes; bytes > 0 {
-			segments, reserved = segments-1, reserved-int64(bytes)
+	for _, x := range s.Truth.Granted {
+		for _, g := range s.Segments { // what is not registered yet is in none
+			if overlaps(x, g) {
+				want[g.PoolKind].reserved += int64(x.Memory.Bytes)
+			}
+			if overlaps(x, g) && !g.Expandable {
+				want[g.PoolKind].segments++
+			}
 		}
 	}
-	if s.Config.ExpandableSegments {
-		segments = 0
+	stats := s.Stats()
+	return figuresOf(&stats, spec.SmallPool.StatType()) == want[spec.SmallPool] &&
+		figuresOf(&stats, spec.LargePool.StatType()) == want[spec.LargePool] &&
+		figuresOf(&stats, spec.Aggregate) == want[spec.SmallPool].plus(want[spec.LargePool])
+}
+
+func (f figures) plus(o figures) figures {
+	return figures{
+		f.allocated + o.allocated, f.allocations + o.allocations, f.active + o.active, f.actives + o.actives,
+		f.requested + o.requested, f.split + o.split, f.splits + o.splits, f.reserved + o.reserved, f.segments + o.segments,
 	}
-	held, all := int64(len(s.Truth.Held)), spec.Aggregate
-	return stats.AllocatedBytes[all].Current == allocated && stats.Allocation[all].Current == held &&
-		stats.ActiveBytes[all].Current == allocated+waiting && stats.Active[all].Current == held+waits &&
-		stats.RequestedBytes[all].Current == requested && stats.ReservedBytes[all].Current == reserved &&
-		stats.InactiveSplitBytes[all].Current == split && stats.InactiveSplit[all].Current == splits &&
-		stats.Segment[all].Current == segments
+}
+
+// figuresOf are the figures of a kind among the statistics.
+func figuresOf(s *spec.DeviceStats, kind spec.StatType) figures {
+	return figures{
+		s.AllocatedBytes[kind].Current, s.Allocation[kind].Current, s.ActiveBytes[kind].Current, s.Active[kind].Current,
+		s.RequestedBytes[kind].Current, s.InactiveSplitBytes[kind].Current, s.InactiveSplit[kind].Current,
+		s.ReservedBytes[kind].Current, s.Segment[kind].Current,
+	}
+}
+
+// failuresSayTheTruth: the error of a malloc that is out of memory says what was requested, and what
+// the memory of the device is then. The free memory of private pools counts as allocated.
+func (c *CachingAllocator) failuresSayTheTruth(from *model.State, label int, to *model.State) bool {
+	stream, bytes, is := c.request(label)
+	if !is || !failed(from, to) {
+		return true
+	}
+	_, r := from.Malloc(stream, bytes, atLowest)
+	var told *spec.OutOfMemoryError
+	if !errors.As(r.Err, &told) {
+		return false
+	}
+	allocated, private := uint64(0), uint64(0)
+	for _, h := range to.Truth.Held {
+		if b, _ := blockAt(to, toUnits(h.Ptr)); b != nil {
+			allocated += b.Size
+		}
+	}
+	everyBlock(to, func(g *model.Segment, b *model.Block) bool {
+		if !g.Pool.IsDefault() && b.State == spec.Inactive && !b.Unmapped {
+			private += b.Size
+		}
+		return true
+	})
+	want := spec.OutOfMemoryError{
+		Requested: bytes, SegmentSize: c.segmentFor(bytes), DeviceTotal: c.Memory, DeviceFree: c.Memory - granted(to),
+		Limited: told.Limited, Limit: told.Limit, Allocated: allocated + private, PrivatePools: private,
+		Unallocated: granted(to) - allocated - private,
+	}
+	return *told == want && told.Limited == (c.Limit <= c.Memory) && (!told.Limited || told.Limit == c.Limit)
 }
 
 // countersFollowHistory: a step counts what it does.
@@ -76,25 +128,65 @@ func (c *CachingAllocator) countersFollowHistory(from *model.State, label int, t
 	if after.NumOOMs-before.NumOOMs != ooms {
 		return false
 	}
-	if known && (after.NumAllocRetries-before.NumAllocRetries != retries || after.NumSyncAllStreams-before.NumSyncAllStreams != waits) {
+	moreRetries, moreWaits := after.NumAllocRetries-before.NumAllocRetries, after.NumSyncAllStreams-before.NumSyncAllStreams
+	if known && (moreRetries != retries || moreWaits != waits) || isMalloc && (moreRetries != moreWaits || moreRetries > 1) {
 		return false
 	}
-	return c.oversizeFollows(from, to) && c.driverCallsFollow(from, to)
+	return c.oversizeFollows(from, to) && c.driverCallsFollow(from, label, to)
 }
 
 // driverCallsFollow: with plain segments each driver call is a grant or a return of one. A malloc
 // in two steps counts its segment when it is registered.
-func (c *CachingAllocator) driverCallsFollow(from, to *model.State) bool {
+func (c *CachingAllocator) driverCallsFollow(from *model.State, label int, to *model.State) bool {
 	calls := func(s *model.State) int64 { return s.Counters.NumDeviceAlloc - s.Counters.NumDeviceFree }
 	gone, come := len(returned(from, to)), len(returned(to, from))
+	allocs, frees := to.Counters.NumDeviceAlloc-from.Counters.NumDeviceAlloc, to.Counters.NumDeviceFree-from.Counters.NumDeviceFree
+	_, _, isMalloc := c.request(label)
 	switch more := calls(to) - calls(from); {
 	case len(from.PendingMallocs) > 0 || len(to.PendingMallocs) > 0:
 		return true
 	case !c.Config.ExpandableSegments:
-		return more == int64(len(to.Truth.Granted)-len(from.Truth.Granted))
+		served := isMalloc && !failed(from, to)
+		return more == int64(len(to.Truth.Granted)-len(from.Truth.Granted)) && (allocs == 0 || served && allocs == 1)
+	case waiting(from) || isMalloc && (gone > 0 || to.Counters.NumAllocRetries > from.Counters.NumAllocRetries):
+		// what is merged before, or returned and granted again, has calls of its own
+		return (come == 0 || allocs > 0) && (gone == 0 || frees > 0)
 	}
-	return (come == 0 || to.Counters.NumDeviceAlloc > from.Counters.NumDeviceAlloc) &&
-		(gone == 0 || to.Counters.NumDeviceFree > from.Counters.NumDeviceFree)
+	return allocs == mappings(from, to) && frees == unmappings(from, to)
+}
+
+// mappings are the unmapped ranges of which a step obtains pages: each has one call.
+func mappings(from, to *model.State) (calls int64) {
+	obtained := returned(to, from)
+	isIn := func(r spec.Range) bool {
+		return slices.ContainsFunc(obtained, func(x model.Grant) bool { return x.Memory.Overlaps(r) })
+	}
+	everyBlock(from, func(_ *model.Segment, b *model.Block) bool {
+		if b.Unmapped && isIn(spec.Range{Ptr: b.Address, Bytes: b.Size}) {
+			calls++
+		}
+		return true
+	})
+	for _, g := range to.Segments {
+		isOld := slices.ContainsFunc(from.Segments, func(f model.Segment) bool { return f.Address == g.Address })
+		if !isOld && isIn(spec.Range{Ptr: g.Address, Bytes: g.Size}) {
+			calls++
+		}
+	}
+	return calls
+}
+
+// unmappings are the free blocks that a step returns pages of: each counts as one call.
+func unmappings(from, to *model.State) (calls int64) {
+	gone := returned(from, to)
+	everyBlock(from, func(_ *model.Segment, b *model.Block) bool {
+		memory := spec.Range{Ptr: b.Address, Bytes: b.Size}
+		if b.IsFree() && slices.ContainsFunc(gone, func(x model.Grant) bool { return x.Memory.Overlaps(memory) }) {
+			calls++
+		}
+		return true
+	})
+	return calls
 }
 
 // oversizeFollows: so many oversize blocks and segments more are counted as there are.

@@ -27,6 +27,7 @@ var invariants = map[string]func(*model.State) bool{
 	"NothingIsLost":               nothingIsLost,
 	"RemaindersCanServe":          remaindersCanServe,
 	"AccountingAddsUp":            accountingAddsUp,
+	"MemoryHolds":                 memoryHolds,
 }
 
 // byConstruction has the invariants that no State can break, and why. TLC checks them on
@@ -40,18 +41,18 @@ var byConstruction = map[string]string{
 
 func (c *CachingAllocator) always() []string {
 	names := append(slices.Sorted(maps.Keys(invariants)), "BlocksFitRequests", "EmptyCacheReleasesAll", "MallocsAreServed",
-		"BestFitServes", "NoNeedlessReturn", "SegmentsFitRequests", "CountersFollowHistory")
+		"BestFitServes", "NoNeedlessReturn", "SegmentsFitRequests", "CountersFollowHistory", "FailuresSayTheTruth")
 	if len(c.Streams) > 1 {
 		names = append(names, "NoNeedlessWait", "EmptyCacheWaitsForAReason", "EmptyCacheLeavesNothingWaiting", "PromptlyReclaimed")
 		if !c.captures {
-			names = append(names, "EmptyCacheWaitsNoLonger")
+			names = append(names, "EmptyCacheWaitsNoLonger", "MallocWaitsNoLonger")
 		}
 	}
 	if c.Config.ExpandableSegments && c.firstFault == 0 {
 		names = append(names, "EmptyRangesAreReleased")
 	}
 	if c.Config.ExpandableSegments {
-		return append(names, "ExpandableSegmentsGrow", "PagesAreUsed", "PagesKeepToLimit") // pages can pass the limit: see MCExpandable_weak_limit.cfg
+		return append(names, "ExpandableSegmentsGrow", "LowestRangeGrows", "RangesHaveRoom", "PagesAreUsed", "PagesKeepToLimit") // pages can pass the limit: see MCExpandable_weak_limit.cfg
 	}
 	if c.Limit <= c.Memory {
 		names = append(names, "LimitHolds")
@@ -158,7 +159,7 @@ func sizesAndAlignment(s *model.State) bool {
 
 func requestsFit(s *model.State) bool {
 	return everyBlock(s, func(g *model.Segment, b *model.Block) bool {
-		size := roundedUp(b.RequestedSize, s.Geometry.MinBlock)
+		size := blockIn(s, b.RequestedSize)
 		switch {
 		case isInactive(b):
 			return true
@@ -233,6 +234,9 @@ func nothingIsLost(s *model.State) bool {
 	}
 	return registered == granted
 }
+
+// memoryHolds: the driver has granted no more than the device has.
+func memoryHolds(s *model.State) bool { return granted(s) <= s.Memory }
 
 // driverCallsAreLegal: no driver call was made that a capture forbids.
 func driverCallsAreLegal(s *model.State) bool { return len(s.Truth.Illegal) == 0 }

@@ -27,7 +27,7 @@ type PrivatePools struct {
 
 // openPrivatePools opens the module, or that of a module that has others constants beside.
 func openPrivatePools(c *tlc.Config, others ...string) (*PrivatePools, error) {
-	b, err := ReadBounds(c, append(others, "PoolIds", "MaxUses", "OverflowPools", "RecordsTwice", "RoutesTwice", "RelaxedCaptures")...)
+	b, err := ReadBounds(c, append(others, "PoolIds", "MaxUses", "OverflowPools", "RecordsTwice", "RecordsOwn", "RoutesTwice", "RelaxedCaptures")...)
 	if err != nil {
 		return nil, err
 	}
@@ -38,6 +38,7 @@ func openPrivatePools(c *tlc.Config, others ...string) (*PrivatePools, error) {
 	if r.bool("RoutesUncaptured") {
 		p.uncaptured = r.numbers("UncapturedPools")
 	}
+	p.recordsOwn = r.bool("RecordsOwn")
 	p.recordsTwice, p.routesTwice, p.relaxed = r.bool("RecordsTwice"), r.bool("RoutesTwice"), r.bool("RelaxedCaptures")
 	initial := b.initial()
 	initial.RelaxedCaptures = p.relaxed
@@ -163,6 +164,10 @@ func (p *PrivatePools) property(name string, fair [][]int, to *explore.Options[*
 			i.ByConstruction = "it is about plain segments"
 		}
 		to.Invariants = append(to.Invariants, i)
+	case "EndCompletesDeferred":
+		holdsOfSteps(to, name, p.endCompletesDeferred)
+	case "OversizeMakesRoom":
+		holdsOfSteps(to, name, p.oversizeMakesRoom)
 	case "UsesAreTouches":
 		holdsOfStates(to, name, usesAreTouches)
 	case "GraphUsesAreNotAwaited":
@@ -195,6 +200,12 @@ func (p *PrivatePools) always() []string {
 		"CapturedMemoryIsKept", "UsesAreCounted", "LivePoolsServe", "RequestsAreRouted", "UsesAreTouches", "GraphUsesAreNotAwaited", "UnusedPoolsAreReleased", "OverflowsOnOutOfMemory", "UnusedPoolsAreErased")
 	if p.Config.ExpandableSegments {
 		names = append(names, "PagesAreCounted")
+	}
+	if p.Rules.PoolEndCompletesDeferred {
+		names = append(names, "EndCompletesDeferred")
+	}
+	if len(p.uncaptured) > 0 && p.Config.MaxSplitSize <= p.Memory && !p.Config.ExpandableSegments {
+		names = append(names, "OversizeMakesRoom")
 	}
 	if len(p.overflow) > 0 && p.overflowsMayServe() {
 		names = append(names, "OverflowPoolsServe", "OverflowPoolsInOrder")
@@ -296,6 +307,33 @@ func (p *PrivatePools) requestsAreRouted(from *model.State, label int, to *model
 		overflows := pool.IsDefault() && slices.Contains(p.overflow, uint64(poolNumber(source)))
 		return !slices.Contains(from.Truth.Held, h) && source != pool && !overflows
 	})
+}
+
+// endCompletesDeferred: with PoolEndCompletesDeferred the end of a pool's routing processes the pool's
+// deferred frees, and no others.
+func (p *PrivatePools) endCompletesDeferred(from *model.State, label int, to *model.State) bool {
+	for i, number := range p.ids {
+		if label != p.end.label(i) {
+			continue
+		}
+		return everyBlock(from, func(g *model.Segment, b *model.Block) bool {
+			now, _ := blockAt(to, toUnits(b.Address))
+			stays := now != nil && now.IsDeferred()
+			return !b.IsDeferred() || stays == (g.Pool != PoolID(number))
+		})
+	}
+	return true
+}
+
+// oversizeMakesRoom: the free oversize segments of a pool without a capture make room for its requests.
+func (p *PrivatePools) oversizeMakesRoom(from *model.State, label int, to *model.State) bool {
+	stream, bytes, is := p.request(label)
+	pool := routedTo(from, stream)
+	if !is || !failed(from, to) || !p.isUncaptured(pool) || freeForbidden(from) {
+		return true
+	}
+	need := max(p.blockFor(bytes), from.Config.MaxSplitSize)
+	return !p.oversizeIn(from, pool, stream, bytes) || granted(from)+p.segmentFor(bytes) > p.room()+need
 }
 
 // pagesAreCounted: with expandable segments a pool's count is one more after a malloc that obtains

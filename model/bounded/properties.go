@@ -133,7 +133,7 @@ func (c *CachingAllocator) property(name string, fair [][]int, to *explore.Optio
 		return true
 	}
 	switch name {
-	case "OutOfMemoryIsReal", "MallocsAreServed":
+	case "MallocsAreServed":
 		holdsOfSteps(to, name, c.mallocsAreServed)
 	case "OverflowPoolsServe":
 		holdsOfSteps(to, name, c.overflowPoolsServe)
@@ -157,6 +157,14 @@ func (c *CachingAllocator) property(name string, fair [][]int, to *explore.Optio
 		holdsOfSteps(to, name, c.pagesKeepToLimit)
 	case "CountersFollowHistory":
 		holdsOfSteps(to, name, c.countersFollowHistory)
+	case "FailuresSayTheTruth":
+		holdsOfSteps(to, name, c.failuresSayTheTruth)
+	case "MallocWaitsNoLonger":
+		holdsOfSteps(to, name, c.mallocWaitsNoLonger)
+	case "RangesHaveRoom":
+		holdsOfStates(to, name, c.rangesHaveRoom)
+	case "LowestRangeGrows":
+		holdsOfSteps(to, name, c.lowestRangeGrows)
 	case "NothingMergeableSideBySide":
 		holdsOfStates(to, name, noMergeableNeighbours)
 	case "OversizeSegmentsAreWhole":

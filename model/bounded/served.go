@@ -80,7 +80,7 @@ func (c *CachingAllocator) isCached(s *model.State, pool spec.PoolID, stream spe
 
 // hasRoom reports whether the driver can grant what a malloc needs, if nothing is returned.
 func (c *CachingAllocator) hasRoom(s *model.State, bytes uint64) bool {
-	return granted(s)+c.neededFor(bytes) <= c.room()
+	return granted(s)+c.NeededFor(bytes) <= c.room()
 }
 
 // returned are the grants that a step has returned, or returned and obtained again by another name.
@@ -102,12 +102,15 @@ func (c *CachingAllocator) mallocsAreServed(from *model.State, label int, to *mo
 	if !is || !failed(from, to) {
 		return true
 	}
-	room := kept(from)+c.neededFor(bytes) <= c.room()
-	if len(from.Truth.Captures) > 0 {
+	room := kept(from)+c.NeededFor(bytes) <= c.room()
+	if underway(from, stream) || freeForbidden(from) {
 		room = c.hasRoom(from, bytes)
 	}
 	return !room && !c.isCached(from, routedTo(from, stream), stream, bytes)
 }
+
+// freeForbidden reports whether a capture forbids to return memory.
+func freeForbidden(s *model.State) bool { return s.Truth.InCapture() && !s.RelaxedCaptures }
 
 // overflowPoolsServe: a malloc of the default pool fails only if no pool with use_on_oom has a free
 // block that fits. It is about plain segments: expandable ones are not searched, unless
@@ -162,7 +165,11 @@ func (c *CachingAllocator) limitHolds(s *model.State) bool { return granted(s) <
 // promptlyReclaimed: after a malloc outside of captures no block waits though no work is pending on
 // it. The event of a free that was deferred comes after later work too.
 func (c *CachingAllocator) promptlyReclaimed(from *model.State, label int, to *model.State) bool {
-	if _, _, is := c.request(label); !is || len(from.Truth.Captures) > 0 {
+	inCapture := len(from.Truth.Captures) > 0
+	if from.LooksAtMarks() { // a pool without a capture is none
+		inCapture = from.Truth.InCapture()
+	}
+	if _, _, is := c.request(label); !is || inCapture {
 		return true
 	}
 	return everyBlock(to, func(g *model.Segment, b *model.Block) bool {
@@ -284,26 +291,30 @@ func isBest(all []fit, at int) bool {
 func blocksFitRequests(s *model.State) bool {
 	for _, h := range s.Truth.Held {
 		b, g := blockAt(s, toUnits(h.Ptr))
-		if b == nil {
+		if b == nil || !fitsRequest(s, g, b, h) {
 			return false
 		}
-		size := roundedUp(h.Bytes, s.Geometry.MinBlock)
-		left, most := b.Size-size, s.Geometry.MinBlock-1
-		switch {
-		case g.Expandable || g.PoolKind == spec.SmallPool:
-		case size >= s.Config.MaxSplitSize:
-			most = s.Config.MaxNonSplitRounding - 1
-			if b.Size != g.Size {
-				return false
-			}
-		default:
-			most = s.Geometry.SmallSize
-		}
-		if left > most {
+		isLarge := !g.Expandable && g.PoolKind == spec.LargePool
+		if isLarge && blockIn(s, h.Bytes) >= s.Config.MaxSplitSize && b.Size != g.Size {
 			return false
 		}
 	}
 	return true
+}
+
+// fitsRequest reports whether a block is as large as what it serves, or what is left over too small
+// to be split off.
+func fitsRequest(s *model.State, g *model.Segment, b *model.Block, h model.Held) bool {
+	size := blockIn(s, h.Bytes)
+	most := s.Geometry.MinBlock - 1
+	switch {
+	case g.Expandable || g.PoolKind == spec.SmallPool:
+	case size >= s.Config.MaxSplitSize:
+		most = s.Config.MaxNonSplitRounding - 1
+	default:
+		most = s.Geometry.SmallSize
+	}
+	return b.Size-size <= most
 }
 
 // unusedPoolsAreErased: EmptyCache outside of captures leaves no pool without uses and memory. (A
@@ -394,24 +405,36 @@ func remaindersCanServe(s *model.State) bool {
 // oversizeSuffices reports whether a malloc of the default pool has room when one free oversize
 // segment of its stream is returned, or when all are that are smaller than the request needs.
 func (c *CachingAllocator) oversizeSuffices(s *model.State, stream spec.Stream, bytes uint64) bool {
+	need := max(c.blockFor(bytes), s.Config.MaxSplitSize)
+	return routedTo(s, stream).IsDefault() && len(s.Truth.Captures) == 0 && !waiting(s) &&
+		c.oversizeIn(s, spec.DefaultPool, stream, bytes) && granted(s)+c.segmentFor(bytes) <= c.room()+need
+}
+
+// oversizeIn reports whether one free oversize segment of a pool and a stream is as large as a
+// request needs, or all are together that are smaller.
+func (c *CachingAllocator) oversizeIn(s *model.State, pool spec.PoolID, stream spec.Stream, bytes uint64) bool {
 	need, smaller, one := max(c.blockFor(bytes), s.Config.MaxSplitSize), uint64(0), false
 	for _, g := range s.Segments {
-		isWhole := len(g.Blocks) == 1 && g.Blocks[0].State == spec.Inactive && !g.Expandable
 		switch {
-		case !isWhole || !g.Pool.IsDefault() || g.Stream != stream || g.PoolKind != c.kindFor(bytes) || g.Size < s.Config.MaxSplitSize:
+		case !c.isOversize(s, &g, pool, stream, bytes):
 		case g.Size >= need:
 			one = true
 		default:
 			smaller += g.Size
 		}
 	}
-	return routedTo(s, stream).IsDefault() && len(s.Truth.Captures) == 0 && !waiting(s) && (one || smaller >= need) &&
-		granted(s)+c.segmentFor(bytes) <= c.room()+need
+	return one || smaller >= need
+}
+
+// isOversize reports whether a segment is free, oversize, and of the pool and stream of a request.
+func (c *CachingAllocator) isOversize(s *model.State, g *model.Segment, pool spec.PoolID, stream spec.Stream, bytes uint64) bool {
+	isWhole := len(g.Blocks) == 1 && g.Blocks[0].State == spec.Inactive && !g.Expandable
+	return isWhole && g.Pool == pool && g.Stream == stream && g.PoolKind == c.kindFor(bytes) && g.Size >= s.Config.MaxSplitSize
 }
 
 // justEnoughIsReturned: a malloc that returns memory, and not all that can be returned, or that
-// need not return all, returns oversize blocks of its own stream and pool, and not one more than is
-// needed.
+// need not return all, returns oversize blocks of its own stream and pool: enough, not one more than is
+// needed, and of those that are enough alone the smallest.
 func (c *CachingAllocator) justEnoughIsReturned(from *model.State, label int, to *model.State) bool {
 	stream, bytes, is := c.request(label)
 	gone := returned(from, to)
@@ -425,7 +448,11 @@ func (c *CachingAllocator) justEnoughIsReturned(from *model.State, label int, to
 			return false
 		}
 	}
-	return sum-least < max(c.blockFor(bytes), from.Config.MaxSplitSize)
+	need := max(c.blockFor(bytes), from.Config.MaxSplitSize)
+	isEnough := sum >= need || len(returned(to, from)) == 0
+	return isEnough && sum-least < need && !slices.ContainsFunc(from.Segments, func(g model.Segment) bool {
+		return c.isOversize(from, &g, routedTo(from, stream), stream, bytes) && g.Size >= need && least > g.Size
+	})
 }
 
 // pagesKeepToLimit: a malloc maps pages only if a plain segment for it would stay within the limit.

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"gaugeblock/model"
+	"gaugeblock/model/explore"
 	"gaugeblock/model/tlc"
 )
 
@@ -53,11 +54,43 @@ func (m *Settings) Text(to []byte, s *model.State) []byte {
 	return w.finish(to)
 }
 
+func (m *Settings) property(name string, fair [][]int, to *explore.Options[*model.State]) bool {
+	switch name {
+	case "SettingsAreKept":
+		holdsOfSteps(to, name, m.settingsAreKept)
+	case "NewBlocksFitRequests":
+		holdsOfSteps(to, name, newBlocksFitRequests)
+	default:
+		return m.CachingAllocator.property(name, fair, to)
+	}
+	return true
+}
+
+// settingsAreKept: a setting is what the program has set it to, and no other step changes it.
+func (m *Settings) settingsAreKept(from *model.State, label int, to *model.State) bool {
+	for i, value := range m.values {
+		if label == m.configure.label(i) {
+			return to.Config.MaxSplitSize == value
+		}
+	}
+	return to.Config.MaxSplitSize == from.Config.MaxSplitSize
+}
+
+// newBlocksFitRequests: what a malloc returns fits its request by the present setting. (Of a segment
+// that was split before, an oversize request can be given a part.)
+func newBlocksFitRequests(from *model.State, _ int, to *model.State) bool {
+	return !slices.ContainsFunc(to.Truth.Held, func(h model.Held) bool {
+		b, g := blockAt(to, toUnits(h.Ptr))
+		return !slices.Contains(from.Truth.Held, h) && (b == nil || !fitsRequest(to, g, b, h))
+	})
+}
+
 // always implements Module. A block that was allocated under another max_split_size may have more
 // left over than BlocksFitRequests says.
 func (m *Settings) always() []string {
 	changing := []string{"BlocksFitRequests", "OversizeSegmentsAreWhole", "CountersFollowHistory"}
-	return slices.DeleteFunc(m.CachingAllocator.always(), func(name string) bool { return slices.Contains(changing, name) })
+	names := slices.DeleteFunc(m.CachingAllocator.always(), func(name string) bool { return slices.Contains(changing, name) })
+	return append(names, "SettingsAreKept", "NewBlocksFitRequests")
 }
 
 // fairness implements Module.

@@ -96,6 +96,8 @@ func (t *TwoStepMalloc) property(name string, fair [][]int, to *explore.Options[
 		holdsOfSteps(to, name, t.allIsReturnedAtLast)
 	case "DriverServes":
 		holdsOfSteps(to, name, t.driverServes)
+	case "GrantIsUsed":
+		holdsOfSteps(to, name, t.grantIsUsed)
 	default:
 		return t.CachingAllocator.property(name, fair, to)
 	}
@@ -107,7 +109,7 @@ func (t *TwoStepMalloc) property(name string, fair [][]int, to *explore.Options[
 func (t *TwoStepMalloc) always() []string {
 	names := slices.Sorted(maps.Keys(invariants))
 	names[slices.Index(names, "NothingIsLost")] = "NothingIsLostOnTheWay"
-	return append(names, "AllIsReturnedAtLast", "DriverServes", "BlocksFitRequests", "EmptyCacheReleasesAll")
+	return append(names, "AllIsReturnedAtLast", "DriverServes", "GrantIsUsed", "BlocksFitRequests", "EmptyCacheReleasesAll")
 }
 
 // pendingOf is the pending malloc of a thread; nil if it has none.
@@ -177,6 +179,23 @@ func (t *TwoStepMalloc) driverServes(from *model.State, label int, to *model.Sta
 			if call.Granted().Bytes > 0 && len(to.Truth.Held) != len(from.Truth.Held)+1 {
 				return false
 			}
+		}
+	}
+	return true
+}
+
+// grantIsUsed: what a malloc has obtained serves it, and not other memory.
+func (t *TwoStepMalloc) grantIsUsed(from *model.State, label int, to *model.State) bool {
+	for i, thread := range t.threads {
+		call := pendingOf(from, int(thread))
+		if call == nil || label != t.resume.label(i) || call.Granted().Bytes == 0 {
+			continue
+		}
+		isElsewhere := func(h model.Held) bool {
+			return !slices.Contains(from.Truth.Held, h) && h.Ptr != call.Granted().Ptr
+		}
+		if slices.ContainsFunc(to.Truth.Held, isElsewhere) {
+			return false
 		}
 	}
 	return true

@@ -99,6 +99,8 @@ def prepare(torch):
         no_values = values.start(torch, os.path.join(os.path.dirname(HERE), "values"), where)
     if "GAUGEBLOCK_RUN_ALONE" in os.environ:
         gaugeblock_alone.prepare(torch)
+    # The devices are those of the fake machine, also if CUDA_VISIBLE_DEVICES names others, which the management library knows.
+    torch.cuda._device_count_nvml = lambda: -1
     torch.cuda._lazy_call(lambda: at_first_use(torch))
     from multiprocessing import util
 

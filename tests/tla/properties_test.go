@@ -79,6 +79,30 @@ var changes = map[string]func(s *bounded.State) bool{
 	"AllIsReturnedAtLast":    grantMore,
 	"DriverServes":           grantMore,
 	"JustEnoughIsReturned":   func(s *bounded.State) bool { return returnMemory(s) && grantMore(s) },
+	"FailuresSayTheTruth":    func(s *bounded.State) bool { return loseMalloc(s) && grantMore(s) },
+	"MallocWaitsNoLonger":    completeAll,
+	"MemoryHolds":            grantMore,
+	"RangesHaveRoom":         func(s *bounded.State) bool { return eachSegment(s, func(g *model.Segment) { g.Size++ }) },
+	"OversizeMakesRoom":      loseMalloc,
+	"EndCompletesDeferred": func(s *bounded.State) bool {
+		return eachBlock(s, func(_ *model.Segment, b *model.Block) bool { b.State, b.StreamUses = spec.Inactive, nil; return true })
+	},
+	"LowestRangeGrows":       moveHeld,
+	"GrantIsUsed":            moveHeld,
+	"CheckpointsAreKept":     func(s *bounded.State) bool { s.Checkpoints = nil; return true },
+	"SettingsAreKept":        func(s *bounded.State) bool { s.Config.MaxSplitSize++; return true },
+	"NewBlocksFitRequests":   func(s *bounded.State) bool { return eachAllocated(s, func(b *model.Block) { b.Size += 10 }) },
+	"GarbageIsCollected":     grantMore,
+	"NoNeedlessCollection":   returnMemory,
+	"OldestAreCollected":     func(s *bounded.State) bool { return returnMemory(s) && grantMore(s) },
+	"YoungAreKept":           returnMemory,
+	"AgesCountSearches":      func(s *bounded.State) bool { s.GetFreeBlocksCallCount[spec.LargePool] += 3; return true },
+	"CallbacksAreAskedFirst": grantMore,
+	"CallbacksAreNeeded": func(s *bounded.State) bool {
+		s.PendingMallocs = append(s.PendingMallocs, model.PendingMalloc{})
+		return true
+	},
+	"WhatIsFreedServes": loseMalloc,
 	"CountersFollowHistory": func(s *bounded.State) bool {
 		s.Counters.NumOOMs++
 		return true
@@ -134,7 +158,6 @@ var changes = map[string]func(s *bounded.State) bool{
 		s.Truth = s.Truth.Call(model.QueryEvent, true)
 		return true
 	},
-	"OutOfMemoryIsReal":  loseMalloc,
 	"MallocsAreServed":   loseMalloc,
 	"OverflowPoolsServe": loseMalloc,
 	"AnyBlockIsGood":     forbidSegments,
@@ -228,7 +251,23 @@ func holdOfPool9(s *bounded.State) bool {
 	return true
 }
 
-// grantMore lets the driver have granted much memory more.
+// moveHeld moves what the program holds.
+func moveHeld(s *bounded.State) bool {
+	s.Truth.Held = slices.Clone(s.Truth.Held)
+	for i := range s.Truth.Held {
+		s.Truth.Held[i].Ptr++
+	}
+	return len(s.Truth.Held) > 0
+}
+
+// eachSegment calls change for each segment, and reports whether there is one.
+func eachSegment(s *bounded.State, change func(g *model.Segment)) bool {
+	for i := range s.Segments {
+		change(&s.Segments[i])
+	}
+	return len(s.Segments) > 0
+}
+
 // returnSmallest returns the smallest memory.
 func returnSmallest(s *bounded.State) bool {
 	all := s.Truth.Granted
@@ -240,6 +279,7 @@ func returnSmallest(s *bounded.State) bool {
 	return true
 }
 
+// grantMore lets the driver have granted much memory more.
 func grantMore(s *bounded.State) bool {
 	s.Truth = s.Truth.Grant(spec.Range{Ptr: 1, Bytes: 200}, 1)
 	return true
@@ -330,6 +370,7 @@ var needRoom = map[string]bool{
 	"OversizeSegmentsAreWhole": false, "EmptyCacheWaitsForAReason": false, "GraphUsesAreNotAwaited": false,
 	"EmptyCacheWaitsNoLonger": false, "LargestAreReturned": false, "EmptyRangesAreReleased": false,
 	"CapturedMemoryIsKept": false, "EmptyCacheReleasesAll": false, "UnusedPoolsAreErased": false,
+	"MallocWaitsNoLonger":    false,
 	"UnusedPoolsAreReleased": false, "EmptyCacheLeavesNothingWaiting": false,
 }
 

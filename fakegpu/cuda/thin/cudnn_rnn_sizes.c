@@ -1,7 +1,6 @@
 // How much a recurrent network needs while it works (workspace), and keeps for the way back
-// (reserve). NVIDIA publishes no formula: these follow 14,651 sizes that cuDNN 9.19 gave on an H200
-// (testdata/rnn_sizes.txt has some). The reserve is exact in all of them, and workspaces are within 512
-// bytes but for 72 of the persistent algorithm, of the smallest batches, within 14 %.
+// (reserve). NVIDIA publishes no formula: these follow 20,688 sizes that cuDNN 9.19 gave on an H200
+// (testdata/rnn_sizes.txt has some): the reserve is exact in all of them, and workspaces are within 512 bytes.
 
 // The sequences of a batch: their lengths together, or as if all were as long as the longest.
 struct sequences { int type, layout, longest, batch, vector; size_t steps; };
@@ -53,11 +52,18 @@ static size_t reserve_of(const struct rnn *r, const struct sequences *x) {
 	return bytes;
 }
 
+// The algorithms that keep the weights of a layer in registers: that for half precision, and that for
+// small hidden sizes.
+enum { PERSISTENT = 1, PERSISTENT_SMALL = 3 };
+static int persists(const struct rnn *r) {
+	return r->algorithm == PERSISTENT || (r->algorithm == PERSISTENT_SMALL && r->type != BFLOAT16);
+}
+
 // forward_of and backward_of are in numbers, of what a pass holds beside the weights.
 static size_t forward_of(const struct rnn *r, const struct sequences *x) {
 	enum { STEPS_AT_ONCE = 256 };
 	size_t steps = x->steps, hidden = (size_t)r->hidden, dirs = (size_t)directions(r), n = (size_t)gates(r);
-	size_t rows = dirs == 2 || steps < STEPS_AT_ONCE * (size_t)x->batch ? steps : STEPS_AT_ONCE * (size_t)x->batch;
+	size_t rows = dirs == 2 || persists(r) || steps < STEPS_AT_ONCE * (size_t)x->batch ? steps : STEPS_AT_ONCE * (size_t)x->batch;
 	size_t numbers = rows * n * dirs * hidden;
 	if (dirs == 2) {
 		numbers += 2 * steps * dirs * hidden;
@@ -66,6 +72,9 @@ static size_t forward_of(const struct rnn *r, const struct sequences *x) {
 	}
 	if (projects(r)) {
 		numbers += steps * dirs * hidden;
+	}
+	if (persists(r)) {
+		numbers += 4 * n * steps * hidden;
 	}
 	return x->layout == PACKED ? numbers : numbers + steps * ((size_t)r->input + dirs * (size_t)r->projected);
 }
@@ -83,7 +92,11 @@ static size_t in_waves(const struct rnn *r, const struct sequences *x) {
 
 static size_t backward_of(const struct rnn *r, const struct sequences *x) {
 	size_t input = (size_t)r->input, output = (size_t)directions(r) * (size_t)r->hidden, row, waves = 0;
-	if (directions(r) == 1) {
+	if (directions(r) == 1 && persists(r)) {
+		enum { FEWEST = 305 }; // steps for which that for half precision has some of what it holds
+		row = larger(input, output) + (r->layers > 1 ? 2 : 1) * output;
+		waves = r->algorithm == PERSISTENT && x->steps < FEWEST ? (FEWEST - x->steps) * 8 * output : 0;
+	} else if (directions(r) == 1) {
 		row = larger(input, output) + (r->layers > 1 ? 0 : output);
 		waves = r->layers > 1 ? in_waves(r, x) * output : 0;
 	} else {
@@ -91,6 +104,9 @@ static size_t backward_of(const struct rnn *r, const struct sequences *x) {
 	}
 	if (projects(r)) {
 		row += output;
+	}
+	if (persists(r)) {
+		row += (size_t)r->hidden * (r->cell == LSTM ? 12 : r->cell == GRU ? 14 : 9);
 	}
 	row += x->layout == PACKED ? 0 : 2 * (input + (size_t)directions(r) * (size_t)r->projected);
 	return x->steps * row + waves;
@@ -101,6 +117,9 @@ static size_t backward_of(const struct rnn *r, const struct sequences *x) {
 static size_t states_of(const struct rnn *r, const struct sequences *x, int back) {
 	int lstm = r->cell == LSTM, two = directions(r) == 2, packed = x->layout == PACKED;
 	size_t hidden = (size_t)r->hidden, projected = (size_t)r->projected;
+	if (persists(r)) {
+		return (size_t)((lstm ? 8 : 4) + (back ? (lstm ? 4 : 2) : 0) + (two ? 1 : 0)) * hidden;
+	}
 	if (back && lstm) {
 		return (two ? 5 : 3) * hidden + (packed ? 0 : 4 * (hidden + projected));
 	}
@@ -111,17 +130,8 @@ static size_t states_of(const struct rnn *r, const struct sequences *x, int back
 	return (n + (two ? 2 : 0)) * hidden + (packed ? 0 : lstm ? 2 * (hidden + projected) : 2 * hidden);
 }
 
-// The algorithm that keeps a layer's weights in registers holds numbers of 32 bits beside those of 16.
-static size_t persistent_of(const struct rnn *r, const struct sequences *x, int train) {
-	size_t hidden = (size_t)r->hidden, input = (size_t)r->input, batch = (size_t)x->batch;
-	int lstm = r->cell == LSTM, gru = r->cell == GRU;
-	size_t bytes = x->steps * ((lstm ? 42 : gru ? 32 : 12) * hidden + 2 * input) + (lstm ? 16 : 8) * batch * hidden;
-	size_t row = (lstm ? 30 : gru ? 34 : 24) * hidden + 4 * input + 2 * larger(input, hidden);
-	return train ? larger(bytes, x->steps * row + (lstm ? 24 : 12) * batch * hidden) : bytes;
-}
-
 static size_t workspace_of(const struct rnn *r, const struct sequences *x, int train) {
-	enum { BYTES_OF_STREAM = 8 << 20, PERSISTENT = 1 };
+	enum { BYTES_OF_STREAM = 8 << 20 };
 	size_t all = (size_t)r->layers * (size_t)directions(r), sequences = (size_t)x->batch * all;
 	size_t numbers = forward_of(r, x) + states_of(r, x, 0) * sequences;
 	if (train) {
@@ -129,11 +139,8 @@ static size_t workspace_of(const struct rnn *r, const struct sequences *x, int t
 	}
 	struct rnn plain = *r;
 	plain.bias = 0;
-	size_t weights = place(&plain, -1, -1, 0), bytes = numbers * bytes_of(r);
-	if (r->algorithm == PERSISTENT) {
-		bytes = persistent_of(r, x, train);
-	}
-	return whole_parts(bytes) + all * BYTES_OF_STREAM + weights * bytes_of(r) +
+	size_t weights = place(&plain, -1, -1, 0);
+	return whole_parts(numbers * bytes_of(r)) + all * BYTES_OF_STREAM + weights * bytes_of(r) +
 		(x->layout == PACKED ? 256 : 256 + whole_parts((size_t)x->batch * 8));
 }
 

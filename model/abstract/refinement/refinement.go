@@ -22,11 +22,12 @@ type Mapping struct {
 	streams []spec.Stream
 	pools   []spec.PoolID // what is captured with one is a graph
 	machine *abstract.Machine
+	needs   func(bytes uint64) uint64
 }
 
 // New is the mapping of a program at some bounds. Addresses must be below 63 units.
 func New(b bounded.Bounds, pools ...spec.PoolID) *Mapping {
-	m := &Mapping{streams: b.Streams, pools: pools, machine: &abstract.Machine{
+	m := &Mapping{streams: b.Streams, pools: pools, needs: b.NeededFor, machine: &abstract.Machine{
 		Bytes: 63, Streams: len(b.Streams), Graphs: len(pools),
 		Align: int(b.Geometry.MinBlock), Room: int(min(b.Memory, b.Limit)),
 	}}
@@ -53,6 +54,12 @@ func Add(to *explore.Options[*model.State], b bounded.Bounds) {
 // that before and after.
 func (m *Mapping) IsStep(from, to *model.State, graphs, after []abstract.Bytes) bool {
 	return m.machine.IsStep(m.State(from, graphs), m.State(to, after))
+}
+
+// MayFail reports whether a malloc may be out of memory: there would be no room if all were returned
+// that no allocation needs.
+func (m *Mapping) MayFail(s *model.State, bytes uint64) bool {
+	return m.machine.CannotServe(m.State(s, nil), int(m.needs(bytes)))
 }
 
 // callsAreAccepted: the allocator does not refuse to free, or to record a stream on, what the

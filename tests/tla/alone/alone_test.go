@@ -1,6 +1,7 @@
 package alone
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 
@@ -13,20 +14,26 @@ import (
 func TestCore(t *testing.T) {
 	holds(t, "own_work", "oversize_tiny", "oversize_tiny Streams={1} Sizes={2,4,5}", "oversize_tiny MaxNonSplitRounding=4", "oversize_tiny MaxSplitSize=6 Sizes={2,6} Streams={1} Memory=12",
 		"oversize_three", "oversize_three Sizes={4,6,8} Memory=14", "core_tiny Streams={1}", "core_tiny Streams={1} Sizes={2,3}", "limit Streams={1}", "rounding Memory=8 Sizes={1,3,4}",
-		"three_streams", "core_tiny MinLargeAlloc=2 Streams={1}", "core_tiny")
+		"three_streams", "core_tiny MinLargeAlloc=2 Streams={1}", "core_tiny", "divisions", "oversize_tiny MaxSplitSize=6 Sizes={2,5} Streams={1} Memory=12")
 }
 
 func TestExpandable(t *testing.T) {
-	holds(t, "expandable_tiny", "expandable_holes", "expandable_streams", "pages_streams", "pages_streams OwnWork=TRUE")
+	holds(t, "expandable_tiny", "expandable_holes", "expandable_streams", "pages_streams", "pages_streams OwnWork=TRUE", "expandable_tiny Memory=8 Sizes={4}", "expandable_streams Memory=4 Sizes={2,3} OwnWork=FALSE",
+		"pages_streams Memory=6 Sizes={2,4} first=20000")
 }
 
 func TestPools(t *testing.T) {
 	holds(t, "pools_forbidden", "pools_tiny", "pools_tiny Streams={1} OverflowPools={1}", "pools_oversize Streams={1}", "pools_oversize Streams={1} Memory=12", "used_pools", "used_pools_oversize", "pools_oversize",
-		"oversize_forbidden", "two_overflow")
+		"oversize_forbidden", "two_overflow", "pool_end", "pools_tiny Sizes={2} Memory=4 Streams={1}", "recorded_own",
+		"pools_tiny Streams={1,2,3} Memory=1 SmallBuffer=1", "pools_tiny Limit=4 SmallBuffer=1 Memory=6 Streams={1}")
+}
+
+func TestMarks(t *testing.T) {
+	holds(t, "used_pools_mark", "used_streams_mark", "unmarked", "current_mark", "current_forbidden")
 }
 
 func TestCaptures(t *testing.T) {
-	holds(t, "two_routings", "first_routing", "two_captures", "two_captures OverflowPools={1}")
+	holds(t, "two_routings", "first_routing", "two_captures", "two_captures OverflowPools={1}", "two_captures PoolEndCompletesDeferred=TRUE first=20000")
 }
 
 func TestPages(t *testing.T) {
@@ -34,7 +41,7 @@ func TestPages(t *testing.T) {
 }
 
 func TestCheckpoints(t *testing.T) {
-	holds(t, "checkpoint_kept", "checkpoint_tiny", "checkpoint_oversize", "checkpoint_pages", "two_checkpoints", "checkpoint_streams")
+	holds(t, "checkpoint_kept", "checkpoint_tiny", "checkpoint_oversize", "checkpoint_pages", "two_checkpoints", "checkpoint_streams", "checkpoint_again", "checkpoint_grown")
 }
 
 func TestTwoStep(t *testing.T) {
@@ -42,7 +49,7 @@ func TestTwoStep(t *testing.T) {
 }
 
 func TestSettings(t *testing.T) {
-	holds(t, "settings_streams", "settings")
+	holds(t, "settings_streams", "settings", "garbage", "garbage GarbageCollectionThreshold=10", "garbage_kinds", "garbage_streams", "need_memory", "need_memory_streams")
 }
 
 func TestFaults(t *testing.T) {
@@ -55,7 +62,7 @@ func TestPoolFaults(t *testing.T) {
 }
 
 // holds explores configurations, each a name in tla/configurations.json and constants with other
-// values. All properties that can be checked are, the first that fails is told.
+// values; of one with first=N, the first states and no more. All properties that can be checked are, the first that fails is told.
 func holds(t *testing.T, configurations ...string) {
 	list, err := tla.Configurations()
 	if err != nil {
@@ -68,8 +75,12 @@ func holds(t *testing.T, configurations ...string) {
 			t.Fatalf("there is no configuration %q", unknown)
 		}
 		t.Run(strings.ReplaceAll(text, " ", "_"), func(t *testing.T) {
+			constants, first, isPart := strings.Cut(constants, "first=")
 			check := open(t, named[0], strings.Fields(constants))
 			check.Options.Workers = 1
+			if isPart {
+				stopAfter(t, &check.Options, first)
+			}
 			if v := explore.Explore(check.Module, check.Options).Violation; v != nil {
 				t.Run(v.Property, func(t *testing.T) {
 					for _, step := range v.Trace {
@@ -80,6 +91,17 @@ func holds(t *testing.T, configurations ...string) {
 			}
 		})
 	}
+}
+
+// stopAfter stops an exploration when it has found so many states.
+func stopAfter(t *testing.T, options *explore.Options[*bounded.State], first string) {
+	most, err := strconv.Atoi(first)
+	if err != nil {
+		t.Fatal(err)
+	}
+	states := 0
+	options.Progress = func(r explore.Result[*bounded.State]) { states = r.States }
+	options.Stopped = func() bool { return states > most }
 }
 
 func open(t *testing.T, c tla.Configuration, constants []string) *bounded.Check {

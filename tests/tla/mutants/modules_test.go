@@ -31,7 +31,7 @@ var structuresOnTheWay = []string{
 	"AllocatedBlocksWereGivenOut", "NothingIsLostOnTheWay", "AccountingAddsUp", "FreeListsHoldFreeBlocks",
 }
 
-var released = []string{"OutOfMemoryIsReal", "EmptyCacheReleasesAll"}
+var released = []string{"MallocsAreServed", "EmptyCacheReleasesAll"}
 
 var counts = []string{"DriverSegmentsAreCounted"}
 
@@ -60,6 +60,9 @@ var modules = map[string]module{
 	"LimitServed":           {"core", []string{"LimitHolds"}, nil},
 	"CheckpointServed":      {"checkpoint", []string{"CheckpointsCanBeTaken", "CheckpointsCanBeRestored"}, nil},
 	"TwoStepServed":         {"two_step", nil, []string{"AllIsReturnedAtLast", "DriverServes"}},
+
+	"GarbageCollectionServed": {"garbage", nil, []string{"GarbageIsCollected", "NoNeedlessCollection", "OldestAreCollected", "YoungAreKept", "AgesCountSearches"}},
+	"NeedMemoryServed":        {"callbacks", nil, []string{"CallbacksAreAskedFirst", "CallbacksAreNeeded", "WhatIsFreedServes"}},
 
 	"Refinement": {"core", nil, []string{refinement.IsAbstractMemory}},
 
