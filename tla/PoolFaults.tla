@@ -52,12 +52,12 @@ PoolCalls(h, id) ==
     IN [i \in DOMAIN calls |->
            CountDriverSegments(calls[i], id, -Cardinality(ReleasedBlocks(h, calls[i], id)))]
 
-\* The calls of ReleaseFreeable.  The pools are in the order of upstream's hash table: of 1
-\* and 2, the second is first.
+\* The calls of ReleaseFreeable.  The pools are in the order of upstream's hash table
+\* (FirstVisited).
 RECURSIVE FreeableCalls(_, _)
 FreeableCalls(h, ids) ==
     IF ids = {} THEN <<>>
-    ELSE LET id == CHOOSE i \in ids : \A j \in ids : j <= i IN PoolCalls(h, id) \o FreeableCalls(ReleaseFreeable(h, {id}), ids \ {id})
+    ELSE LET id == FirstVisited(ids) IN PoolCalls(h, id) \o FreeableCalls(ReleaseFreeable(h, {id}), ids \ {id})
 
 \* The calls of ReleaseCachedBlocksAndPools.
 CacheCalls(h) ==
