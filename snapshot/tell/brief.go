@@ -115,6 +115,8 @@ func (c Answer) briefTry() string {
 	switch {
 	case c.Recommended() == nil:
 		return ""
+	case c.Sureness() == compare.UnknownVerdict && c.Workload.Complete():
+		return "nothing can be advised: the record is whole, and not reproduced (--why says where it differs)"
 	case c.Sureness() == compare.UnknownVerdict:
 		return "record from the start: this record is not reproduced, so nothing can be advised"
 	case p != nil && p.Fraction > 0:
@@ -137,7 +139,7 @@ func (c Answer) briefTry() string {
 	case !c.NothingIsBetter() && !c.Workload.Complete():
 		return "record from the start: this record does not tell whether other settings suffice"
 	case c.NeededLimit > 0 && c.Workload.Limit.Kind == history.DeviceLimit && !c.Given:
-		return fmt.Sprintf("smaller batches, or %s of device memory: no compared setting is sure to suffice", spec.FormatSize(c.NeededLimit))
+		return fmt.Sprintf("smaller batches, or %s for the allocator: no compared setting is sure to suffice", spec.FormatSize(c.NeededLimit))
 	case c.NeededLimit > 0:
 		return fmt.Sprintf("smaller batches, or a limit of %s: no compared setting is sure to suffice", spec.FormatSize(c.NeededLimit))
 	}

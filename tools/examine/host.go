@@ -146,7 +146,11 @@ func (l *library) start() (err error) {
 	}
 	l.process.ExtraFiles = []*os.File{ends[0], ends[2], ends[5]}
 	l.process.Stdout, l.process.Stderr = l.said, l.said
-	l.process.Env = append(os.Environ(), "LD_LIBRARY_PATH="+l.directory, l.environment())
+	path := l.directory
+	if further := os.Getenv("LD_LIBRARY_PATH"); l.python != "" && further != "" {
+		path += ":" + further // a package may need libraries above CUDA
+	}
+	l.process.Env = append(os.Environ(), "LD_LIBRARY_PATH="+path, l.environment())
 	l.orders, l.answers, l.out = ends[1], ends[3], ends[4]
 	if err := l.process.Start(); err != nil {
 		return err

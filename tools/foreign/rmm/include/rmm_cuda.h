@@ -26,15 +26,9 @@ enum { cudaCpuDeviceId = -1, cudaInvalidDeviceId = -2 };
 
 extern "C" {
 cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute, int device);
-cudaError_t cudaMallocManaged(void **ptr, size_t bytes, unsigned flags = cudaMemAttachGlobal);
+cudaError_t cudaMallocManaged(void **ptr, size_t bytes, unsigned flags);
 cudaError_t cudaMemAdvise(const void *ptr, size_t bytes, cudaMemoryAdvise advice, int device);
 cudaError_t cudaMemPrefetchAsync(const void *ptr, size_t bytes, int device, cudaStream_t stream);
-}
-
-// Names that CUDA's headers overload for C++.
-template <class T>
-cudaError_t cudaMallocHost(T **ptr, size_t bytes, unsigned flags) {
-	return cudaHostAlloc((void **)ptr, bytes, flags);
 }
 
 // Types of vectors, which CCCL specialises templates for.
