@@ -204,7 +204,7 @@ func mark(p *compare.Prediction) string {
 func OOMInWords(p *compare.Prediction) string {
 	switch {
 	case p.DependsOnLimit():
-		return "below " + spec.FormatSize(p.Fits())
+		return "below " + sufficient(p.Fits())
 	case p.OpenFailure():
 		return "cannot be told"
 	case p.FirstOOM != nil:
