@@ -141,9 +141,9 @@ func (c Answer) briefTry() string {
 	case !c.NothingIsBetter() && !c.Workload.Complete():
 		return "record from the start: this record does not tell whether other settings suffice"
 	case c.NeededLimit > 0 && c.Workload.Limit.Kind == history.DeviceLimit && !c.Given:
-		return fmt.Sprintf("smaller batches, or %s for the allocator: no compared setting is sure to suffice", sufficient(c.NeededLimit))
+		return fmt.Sprintf("smaller batches, or %s for the allocator: no compared setting is sure to suffice", spec.FormatSizeUp(c.NeededLimit))
 	case c.NeededLimit > 0:
-		return fmt.Sprintf("smaller batches, or a limit of %s: no compared setting is sure to suffice", sufficient(c.NeededLimit))
+		return fmt.Sprintf("smaller batches, or a limit of %s: no compared setting is sure to suffice", spec.FormatSizeUp(c.NeededLimit))
 	}
 	return "smaller batches, or free memory earlier: no compared setting is sure to suffice"
 }
@@ -152,7 +152,7 @@ func (c Answer) briefTry() string {
 func (c Answer) settingsInBrief(p *compare.Prediction) string {
 	condition := ""
 	if p.OOMRuns() > 0 && p.Fits() > 0 {
-		condition = fmt.Sprintf("if the limit is %s or more", sufficient(p.Fits()))
+		condition = fmt.Sprintf("if the limit is %s or more", spec.FormatSizeUp(p.Fits()))
 	}
 	named := "the settings " + nameOf(p) + " (PYTORCH_ALLOC_CONF)"
 	switch export := c.Export(); {

@@ -235,7 +235,7 @@ func (c Answer) do() string {
 	case p.OOMRuns() == 0:
 		text += fmt.Sprintf("the same requests reserve %s, and none fails%s.", reservedText(p), c.untilFailure(p))
 	default:
-		text += fmt.Sprintf("no request fails%s if the limit was %s or more; the record leaves open whether it was.", c.untilFailure(p), sufficient(p.Fits()))
+		text += fmt.Sprintf("no request fails%s if the limit was %s or more; the record leaves open whether it was.", c.untilFailure(p), spec.FormatSizeUp(p.Fits()))
 	}
 	if v := compare.NeedsVersion(c.Workload.Version, p.Settings.Text); v > 0 {
 		text += fmt.Sprintf(" (That needs PyTorch 2.%d or later.)", v)
@@ -286,9 +286,9 @@ func (c Answer) nothingHelps(now *compare.Prediction) string {
 	if c.NeededLimit == 0 {
 		return text
 	}
-	text += fmt.Sprintf(" With %s a limit of %s would suffice, %s more", nameInText(best), sufficient(c.NeededLimit), hair(c.NeededLimit-min(c.NeededLimit, low)))
+	text += fmt.Sprintf(" With %s a limit of %s would suffice, %s more", nameInText(best), spec.FormatSizeUp(c.NeededLimit), hair(c.NeededLimit-min(c.NeededLimit, low)))
 	if best != now && c.NeededNow > 0 {
-		text += fmt.Sprintf("; with %s it takes %s", nameInText(now), sufficient(c.NeededNow))
+		text += fmt.Sprintf("; with %s it takes %s", nameInText(now), spec.FormatSizeUp(c.NeededNow))
 	}
 	text += "."
 	if c.Given && low < c.NeededLimit && c.NeededLimit-low <= messagePrecision {
@@ -375,7 +375,7 @@ func (c Answer) sureness() string {
 		return "That much is sure; the statistics are not exact (see below)."
 	case compare.LimitVerdict:
 		if p.DependsOnLimit() {
-			return fmt.Sprintf("So it depends on the limit: with %s or more no request fails, and with less one fails with these settings, too.", sufficient(p.Fits()))
+			return fmt.Sprintf("So it depends on the limit: with %s or more no request fails, and with less one fails with these settings, too.", spec.FormatSizeUp(p.Fits()))
 		}
 	case compare.UnknownVerdict:
 		return "This cannot be relied on: the record is not reproduced."

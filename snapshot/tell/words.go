@@ -184,19 +184,3 @@ func holderInWords(h *compare.Holder) string {
 	}
 	return fmt.Sprintf("%s in %s by %s", spec.FormatSize(h.Bytes), counted(h.Count, "allocation"), h.Site)
 }
-
-// sufficient writes a size that is enough, rounded up to two decimals: what is written is enough as well.
-func sufficient(bytes uint64) string {
-	unit := spec.KiB
-	switch {
-	case bytes > spec.GiB:
-		unit = spec.GiB
-	case bytes > spec.MiB:
-		unit = spec.MiB
-	case bytes <= spec.KiB:
-		return spec.FormatSize(bytes)
-	}
-	const hundredths = 100
-	whole, rest := bytes/unit, bytes%unit
-	return spec.FormatSize(whole*unit + (rest*hundredths+unit-1)/unit*unit/hundredths)
-}
