@@ -22,6 +22,8 @@ type Bounds struct {
 	Streams  []spec.Stream
 	Sizes    []uint64 // of requests
 	OwnWork  bool     // programs launch work on the stream that memory was allocated for
+
+	fraction float64 // that a program limits the memory to, 0 if Limit is a number
 }
 
 // maxUnits is the largest number in a state: a key has one byte for a number.
@@ -194,17 +196,21 @@ func (r *constants) ruleValue(rule string) uint64 {
 }
 
 // limit is the limit in units, or that which follows from the fraction (AllowedMemory of
-// Driver.tla). A fraction of all memory is none.
+// Driver.tla). It asks no rule of the model, which sets its own by the fraction.
 func (r *constants) limit(b *Bounds) uint64 {
 	if text, err := r.config.Value("Limit"); err != nil || text != "<-AllowedMemory" {
 		return r.number("Limit")
 	}
-	limited := model.New(0, b.Memory, b.Config, b.Geometry, b.Rules)
-	limited, result := limited.SetMemoryFraction(float64(r.number("Fraction")) / 100)
-	if r.err = cmp.Or(r.err, result.Err); limited.Limited {
-		return limited.Limit
+	percent := r.number("Fraction")
+	if percent > 100 {
+		r.err = cmp.Or(r.err, fmt.Errorf("%s: Fraction is above 100", r.config.File))
 	}
-	return b.Memory
+	b.fraction = float64(percent) / 100
+	hundredths := percent * b.Memory
+	if b.Rules.LimitRounded {
+		hundredths += 50
+	}
+	return hundredths / 100
 }
 
 // fields reads the fields of a struct that are constants of the configuration. So a new
@@ -240,6 +246,9 @@ const AddressBase spec.Ptr = 1 << 16
 func (b *Bounds) initial() *model.State {
 	s := model.New(0, b.Memory, b.Config, b.Geometry, b.Rules)
 	s.Limited, s.Limit = b.Limit <= b.Memory, b.Limit
+	if b.fraction > 0 && b.fraction < 1 {
+		s, _ = s.SetMemoryFraction(b.fraction)
+	}
 	s.FreeWaits = b.OwnWork
 	return &s
 }

@@ -115,6 +115,8 @@ func (c Answer) briefTry() string {
 	switch {
 	case c.Recommended() == nil:
 		return ""
+	case c.Sureness() == compare.UnknownVerdict && c.Workload.Complete():
+		return "nothing can be advised: the record is whole, and not reproduced (--why says where it differs)"
 	case c.Sureness() == compare.UnknownVerdict:
 		return "record from the start: this record is not reproduced, so nothing can be advised"
 	case p != nil && p.Fraction > 0:

@@ -73,6 +73,9 @@ func TestOneDifference(t *testing.T) {
 		if c.Verification.Exact() && !unknown {
 			t.Errorf("%s: the record is reproduced", what)
 		}
+		if try := told(c).Brief().Try; c.Sureness() == compare.UnknownVerdict && c.Workload.Complete() && strings.Contains(try, "from the start") {
+			t.Errorf("a record from the start is advised to be recorded from the start: %q", try)
+		}
 		if warned := strings.HasPrefix(told(c).Verdict(), "This cannot be relied on"); warned != (c.Sureness() == compare.UnknownVerdict) {
 			t.Errorf("%s: the warning is not the first sentence: %s", what, told(c).Verdict())
 		}

@@ -158,6 +158,20 @@ NVML nvmlDeviceGetHandleByPciBusId_v2(const char *bus, void **handle) {
 }
 NVML nvmlDeviceGetHandleByPciBusId(const char *bus, void **handle) { return nvmlDeviceGetHandleByPciBusId_v2(bus, handle); }
 
+// No NVLink fabric. PyTorch 2.13 and 2.14 ask, and end a request where this fails.
+struct fabric_info {
+	unsigned version;
+	unsigned char cluster[16];
+	unsigned status, clique;
+	unsigned char state; // 0: not supported
+};
+
+NVML nvmlDeviceGetGpuFabricInfoV(void *handle, struct fabric_info *info) {
+	ASKED(handle, info)
+	info->status = info->clique = info->state = 0;
+	return 0;
+}
+
 NVML nvmlDeviceGetIndex(void *handle, unsigned *index) {
 	ASKED(handle, index)
 	*index = (unsigned)device;
@@ -317,7 +331,6 @@ LACKS(nvmlDeviceGetNvLinkRemoteDeviceType)
 LACKS(nvmlDeviceGetNvLinkRemotePciInfo_v2)
 LACKS(nvmlDeviceGetNvLinkState)
 LACKS(nvmlDeviceGetNvLinkCapability)
-LACKS(nvmlDeviceGetGpuFabricInfoV)
 LACKS(nvmlDeviceGetSerial)
 LACKS(nvmlDeviceGetEnforcedPowerLimit)
 LACKS(nvmlDeviceGetPowerManagementLimit)

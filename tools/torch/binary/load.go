@@ -60,6 +60,8 @@ import "C"
 
 import (
 	"errors"
+	"fmt"
+	"os"
 	"path/filepath"
 	"runtime"
 	"sync"
@@ -99,6 +101,9 @@ func Load(o Options) error {
 		return &UnavailableError{"the addresses of the arena could not be had"}
 	}
 	host.Attach(host.NewProcess(fakegpu.New(fakegpu.Config{Devices: make([]fakegpu.DeviceConfig, fakegpu.MaxDevices)})))
+	if err := os.Setenv("GAUGEBLOCK_CUDA_DEVICES", fmt.Sprint(fakegpu.MaxDevices)); err != nil { // NVML goes by it
+		return err
+	}
 	if err := host.Load(o.Work); err != nil {
 		return err
 	}
