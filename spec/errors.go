@@ -89,6 +89,22 @@ func FormatSize(bytes uint64) string {
 	return strconv.FormatFloat(float64(bytes)/float64(GiB), 'f', 2, 64) + " GiB"
 }
 
+// FormatSizeUp is FormatSize rounded up, for a size that is enough: what is written is enough as well.
+func FormatSizeUp(bytes uint64) string {
+	unit := uint64(KiB)
+	switch {
+	case bytes > GiB:
+		unit = GiB
+	case bytes > MiB:
+		unit = MiB
+	case bytes <= KiB:
+		return FormatSize(bytes)
+	}
+	const hundredths = 100
+	whole, rest := bytes/unit, bytes%unit
+	return FormatSize(whole*unit + (rest*hundredths+unit-1)/unit*unit/hundredths)
+}
+
 // InvalidPointerError is a pointer that is not allocated: never returned by Malloc,
 // already freed, or inside a block.
 type InvalidPointerError struct {

@@ -119,3 +119,25 @@ func TestLimitOneByteShort(t *testing.T) {
 		t.Error(e.Error())
 	}
 }
+
+// TestFormatSizeUp: a size that is said to be enough is enough as it is written.
+func TestFormatSizeUp(t *testing.T) {
+	for bytes, want := range map[uint64]string{
+		1000: "1000 bytes", spec.MiB: "1024.00 KiB", spec.MiB + 1: "1.01 MiB", 20 * spec.MiB: "20.00 MiB", 4408 * spec.MiB: "4.31 GiB", spec.GiB: "1024.00 MiB", 80 * spec.GiB: "80.00 GiB",
+	} {
+		if got := spec.FormatSizeUp(bytes); got != want {
+			t.Errorf("%d: %s, want %s", bytes, got, want)
+		}
+	}
+	for bytes := uint64(1); bytes < 1<<40; bytes += bytes/7 + 1 {
+		var n float64
+		var unit string
+		if _, err := fmt.Sscan(spec.FormatSizeUp(bytes), &n, &unit); err != nil {
+			t.Fatal(err)
+		}
+		size := n * map[string]float64{"bytes": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}[unit]
+		if size < float64(bytes) || size > float64(bytes)*1.01 {
+			t.Errorf("%d bytes: %s", bytes, spec.FormatSizeUp(bytes))
+		}
+	}
+}

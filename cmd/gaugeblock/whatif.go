@@ -310,7 +310,7 @@ func (c *whatifCommand) print(env *environment, out io.Writer, answer tell.Answe
 	width := terminalWidth(env.stdout)
 	lines := answer.Brief()
 	env.writeBrief(out, lines)
-	if export := answer.Export(); export != "" && export != lines.Try {
+	if export := answer.Export(); export != "" && !strings.HasPrefix(lines.Try, export) {
 		fmt.Fprintf(out, "\n    %s\n", export)
 	}
 	fmt.Fprintf(out, "\n%s\n", answer.Table(tell.TableOptions{All: c.All, Width: width}))

@@ -30,7 +30,7 @@ func (m *Message) briefHappened() string {
 	switch {
 	case m.fractionBinds():
 		left := m.free()
-		text += fmt.Sprintf(", about %s left of %s allowed", spec.FormatSize(left.Low+(left.High-left.Low)/2), m.Allowed)
+		text += fmt.Sprintf(", about %.2f GiB left of %s allowed", float64(left.Low/2+left.High/2)/float64(spec.GiB), m.Allowed)
 	case m.Free != nil && m.Capacity != nil:
 		text += fmt.Sprintf(", %s of %s free", m.Free, m.Capacity)
 	}
@@ -45,7 +45,7 @@ func (m *Message) briefCause() string {
 		}
 		return fmt.Sprintf("likely a shortage: %s more than what is left", m.missing())
 	case Fragmentation:
-		return fmt.Sprintf("likely fragmentation: %s is cached, and did not serve it", m.Cached)
+		return fmt.Sprintf("likely fragmentation: with the %s cached there is enough, but not in one piece", m.Cached)
 	case Fraction:
 		return m.briefFraction()
 	case Refused:
@@ -86,7 +86,7 @@ func (m *Message) briefTry() string {
 	switch m.Cause() {
 	case Fragmentation:
 		if m.deviceHasRoom() {
-			return "a larger memory fraction, for the device has room; or expandable_segments:True (see --why)"
+			return "a larger set_per_process_memory_fraction: the device has room; or expandable_segments:True"
 		}
 		if m.helps() {
 			return "export PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True (if it is not set: see --why)"

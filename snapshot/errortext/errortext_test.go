@@ -15,7 +15,7 @@ func TestExplain(t *testing.T) {
 		says       []string
 	}{
 		{"2.11, a rank's prefix", `[rank2]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 7.65 GiB. GPU 2 has a total capacity of 79.19 GiB of which 6.87 GiB is free. Including non-PyTorch memory, this process has 72.31 GiB memory in use. Of the allocated memory 70.63 GiB is allocated by PyTorch, and 134.28 MiB is reserved by PyTorch but unallocated. If reserved`,
-			Shortage, 2, []string{"0.78 GiB (to within", "0.65 GiB (to within", "1.55 GiB (to within", "Other processes, and the driver itself, have about 0.01 GiB", "that much is sure"}},
+			Shortage, 2, []string{"0.78 GiB (to within", "0.65 GiB (to within", "1.55 GiB (to within", "Other processes, and the driver itself, have at most 0.03 GiB", "that much is sure"}},
 		{"1.13 to 2.0, enough cached", `RuntimeError: CUDA out of memory. Tried to allocate 1.00 GiB (GPU 0; 23.69 GiB total capacity; 18.30 GiB already allocated; 200.00 MiB free; 22.60 GiB reserved in total by PyTorch) If reserved memory is >> allocated memory try setting max_split_size_mb`,
 			Fragmentation, 0, []string{"4.30 GiB (to within", "does not tell them apart", "expandable_segments:True"}},
 		{"a fraction", `CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 79.19 GiB of which 60.00 GiB is free. 10.00 GiB allowed; Of the allocated memory 9.50 GiB is allocated by PyTorch, with 17.00 MiB allocated in private pools (e.g., CUDA Graphs), and 100.00 MiB is reserved by PyTorch but unallocated.`,

@@ -70,6 +70,9 @@ func (s *Size) String() string {
 	if s.Low == 0 && s.High < 10*spec.MiB && s.High > 0 {
 		return "at most " + spec.FormatSize(s.High)
 	}
+	if s.Low == 0 && s.High > 0 {
+		return fmt.Sprintf("at most %.2f GiB", math.Ceil(float64(s.High)/float64(spec.GiB)*100)/100)
+	}
 	if s.High-s.Low < spec.MiB {
 		return spec.FormatSize(s.Low + (s.High-s.Low)/2)
 	}

@@ -74,7 +74,7 @@ func (m *Message) elsewhere() []string {
 	case o == nil:
 		return nil
 	case m.Process != nil:
-		return []string{fmt.Sprintf("Other processes, and the driver itself, have about %s of the device.", o)}
+		return []string{fmt.Sprintf("Other processes, and the driver itself, have %s of the device.", o)}
 	case m.Kind == Async:
 		return []string{fmt.Sprintf("%s of the device is neither free nor allocated by PyTorch: what the driver's pool holds in pieces, the context, libraries and other processes; the message does not tell them apart.", o)}
 	}

@@ -81,7 +81,7 @@ func (c Answer) briefCause() string {
 	}
 	switch c.Cause() {
 	case compare.Fragmentation:
-		return fmt.Sprintf("fragmentation: %s free in pieces of at most %s", spec.FormatSize(oom.OwnFree), spec.FormatSize(oom.LargestFreeBlock))
+		return c.fragmentationInBrief(oom)
 	case compare.Shortage:
 		_, high := c.LimitRange()
 		switch needed := oom.Allocated + compare.ReservedFor(oom.Requested); {
@@ -103,6 +103,15 @@ func (c Answer) briefCause() string {
 	return "cannot be told from this record"
 }
 
+// fragmentationInBrief has what is free under the limit as well, where the request needs both.
+func (c Answer) fragmentationInBrief(oom *play.OutOfMemory) string {
+	cached, largest := spec.FormatSize(oom.OwnFree), spec.FormatSize(oom.LargestFreeBlock)
+	if room := c.roomUnderLimit(oom); oom.OwnFree < oom.Requested && room > 0 {
+		return fmt.Sprintf("fragmentation: %s left, %s of it cached in pieces of at most %s", spec.FormatSize(oom.OwnFree+room), cached, largest)
+	}
+	return fmt.Sprintf("fragmentation: %s free in pieces of at most %s", cached, largest)
+}
+
 func retriesInBrief(now *compare.Prediction) string {
 	if now.Retries == 0 {
 		return ""
@@ -122,14 +131,7 @@ func (c Answer) briefTry() string {
 	case p != nil && p.Fraction > 0:
 		return fmt.Sprintf("%s, and set_per_process_memory_fraction to %d bytes", nameOf(p), p.Fraction)
 	case p != nil:
-		export := c.Export()
-		if !brief.Fits(export) {
-			export = "the settings " + nameOf(p) + " (PYTORCH_ALLOC_CONF)"
-		}
-		if p.OOMRuns() > 0 && brief.Fits(export+enough(p)) {
-			export += enough(p)
-		}
-		return export
+		return c.settingsInBrief(p)
 	case c.MayBeBetter() != nil:
 		return "nothing for sure: whether other settings reserve less cannot be told from this record"
 	case now == nil || now.FirstOOM == nil:
@@ -139,17 +141,29 @@ func (c Answer) briefTry() string {
 	case !c.NothingIsBetter() && !c.Workload.Complete():
 		return "record from the start: this record does not tell whether other settings suffice"
 	case c.NeededLimit > 0 && c.Workload.Limit.Kind == history.DeviceLimit && !c.Given:
-		return fmt.Sprintf("smaller batches, or %s for the allocator: no compared setting is sure to suffice", spec.FormatSize(c.NeededLimit))
+		return fmt.Sprintf("smaller batches, or %s for the allocator: no compared setting is sure to suffice", spec.FormatSizeUp(c.NeededLimit))
 	case c.NeededLimit > 0:
-		return fmt.Sprintf("smaller batches, or a limit of %s: no compared setting is sure to suffice", spec.FormatSize(c.NeededLimit))
+		return fmt.Sprintf("smaller batches, or a limit of %s: no compared setting is sure to suffice", spec.FormatSizeUp(c.NeededLimit))
 	}
 	return "smaller batches, or free memory earlier: no compared setting is sure to suffice"
 }
 
-// enough says from which limit on advised settings suffice, where the record leaves it open.
-func enough(p *compare.Prediction) string {
-	if p.Fits() == 0 {
-		return ""
+// settingsInBrief is the command that sets what is advised, with its condition: the first form that fits.
+func (c Answer) settingsInBrief(p *compare.Prediction) string {
+	condition := ""
+	if p.OOMRuns() > 0 && p.Fits() > 0 {
+		condition = fmt.Sprintf("if the limit is %s or more", spec.FormatSizeUp(p.Fits()))
 	}
-	return fmt.Sprintf("   # enough if the limit is %s or more", spec.FormatSize(p.Fits()))
+	named := "the settings " + nameOf(p) + " (PYTORCH_ALLOC_CONF)"
+	switch export := c.Export(); {
+	case condition == "" && brief.Fits(export):
+		return export
+	case condition == "":
+		return named
+	case brief.Fits(export + "   # " + condition):
+		return export + "   # " + condition
+	case brief.Fits(named + ", " + condition):
+		return named + ", " + condition
+	}
+	return "the settings that --why names (PYTORCH_ALLOC_CONF), " + condition
 }

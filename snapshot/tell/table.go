@@ -189,7 +189,10 @@ func smallestLimitInTable(p *compare.Prediction) string {
 	if p.SmallestLimit == nil || p.SmallestLimit.High == 0 {
 		return "cannot be told"
 	}
-	return rangeInWords(*p.SmallestLimit)
+	if low, high := p.SmallestLimit.Low, p.SmallestLimit.High; spec.FormatSizeUp(low) != spec.FormatSizeUp(high) {
+		return spec.FormatSizeUp(low) + " to " + spec.FormatSizeUp(high)
+	}
+	return spec.FormatSizeUp(p.SmallestLimit.High)
 }
 
 // mark is put before a statistic that is not exact.
@@ -204,7 +207,7 @@ func mark(p *compare.Prediction) string {
 func OOMInWords(p *compare.Prediction) string {
 	switch {
 	case p.DependsOnLimit():
-		return "below " + spec.FormatSize(p.Fits())
+		return "below " + spec.FormatSizeUp(p.Fits())
 	case p.OpenFailure():
 		return "cannot be told"
 	case p.FirstOOM != nil:

@@ -184,17 +184,23 @@ func (c Answer) fragmentation(oom *play.OutOfMemory) string {
 	if oom.InPool {
 		text += " in the private pool of the request"
 	}
-	low, high := c.LimitRange()
-	if c.CauseUnder(oom, low) != compare.Fragmentation {
-		low = high
-	}
-	if room := low - min(low, oom.Reserved); oom.OwnFree < oom.Requested {
+	if room := c.roomUnderLimit(oom); oom.OwnFree < oom.Requested {
 		text += fmt.Sprintf(", and a limit of %s leaves %s more: %s together, enough for the request in one piece",
-			spec.FormatSize(low), spec.FormatSize(room), spec.FormatSize(oom.OwnFree+room))
+			spec.FormatSize(oom.Reserved+room), spec.FormatSize(room), spec.FormatSize(oom.OwnFree+room))
 	} else {
 		text += ", enough for the request in one piece"
 	}
 	return text + fmt.Sprintf("; but no free block is larger than %s.", spec.FormatSize(oom.LargestFreeBlock))
+}
+
+// roomUnderLimit is what a limit leaves beyond what is reserved, in bytes: the smallest limit under which
+// the cause is fragmentation.
+func (c Answer) roomUnderLimit(oom *play.OutOfMemory) uint64 {
+	low, high := c.LimitRange()
+	if c.CauseUnder(oom, low) != compare.Fragmentation {
+		low = high
+	}
+	return low - min(low, oom.Reserved)
 }
 
 // hair writes a small difference so that it can be seen.
@@ -229,7 +235,7 @@ func (c Answer) do() string {
 	case p.OOMRuns() == 0:
 		text += fmt.Sprintf("the same requests reserve %s, and none fails%s.", reservedText(p), c.untilFailure(p))
 	default:
-		text += fmt.Sprintf("no request fails%s if the limit was %s or more; the record leaves open whether it was.", c.untilFailure(p), spec.FormatSize(p.Fits()))
+		text += fmt.Sprintf("no request fails%s if the limit was %s or more; the record leaves open whether it was.", c.untilFailure(p), spec.FormatSizeUp(p.Fits()))
 	}
 	if v := compare.NeedsVersion(c.Workload.Version, p.Settings.Text); v > 0 {
 		text += fmt.Sprintf(" (That needs PyTorch 2.%d or later.)", v)
@@ -280,11 +286,15 @@ func (c Answer) nothingHelps(now *compare.Prediction) string {
 	if c.NeededLimit == 0 {
 		return text
 	}
-	text += fmt.Sprintf(" With %s a limit of %s would suffice, %s more", nameInText(best), spec.FormatSize(c.NeededLimit), hair(c.NeededLimit-min(c.NeededLimit, low)))
+	text += fmt.Sprintf(" With %s a limit of %s would suffice, %s more", nameInText(best), spec.FormatSizeUp(c.NeededLimit), hair(c.NeededLimit-min(c.NeededLimit, low)))
 	if best != now && c.NeededNow > 0 {
-		text += fmt.Sprintf("; with %s it takes %s", nameInText(now), spec.FormatSize(c.NeededNow))
+		text += fmt.Sprintf("; with %s it takes %s", nameInText(now), spec.FormatSizeUp(c.NeededNow))
 	}
-	return text + "."
+	text += "."
+	if c.Given && low < c.NeededLimit && c.NeededLimit-low <= messagePrecision {
+		text += " PyTorch's message rounds the limit to 0.01 GiB: it may have been as much."
+	}
+	return text
 }
 
 // needsLess says that the requested sizes exceed the limit. Under a memory fraction
@@ -317,6 +327,9 @@ func (c Answer) passesLimit() string {
 	}
 	return ""
 }
+
+// messagePrecision is how much larger a limit may be than PyTorch's message says, in bytes.
+const messagePrecision = spec.GiB / 200
 
 // LimitQuestion asks for the limit, where the record leaves open what it was and that
 // matters, "" otherwise.
@@ -362,7 +375,7 @@ func (c Answer) sureness() string {
 		return "That much is sure; the statistics are not exact (see below)."
 	case compare.LimitVerdict:
 		if p.DependsOnLimit() {
-			return fmt.Sprintf("So it depends on the limit: %s or more is enough, and with less the request fails here, too.", spec.FormatSize(p.Fits()))
+			return fmt.Sprintf("So it depends on the limit: with %s or more no request fails, and with less one fails with these settings, too.", spec.FormatSizeUp(p.Fits()))
 		}
 	case compare.UnknownVerdict:
 		return "This cannot be relied on: the record is not reproduced."

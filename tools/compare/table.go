@@ -94,7 +94,7 @@ func (c *Comparison) render(hidden []int, name int) string {
 		if searched {
 			limit := "-"
 			if s := c.Results[i].SmallestLimit; s != nil {
-				limit = spec.FormatSize(*s)
+				limit = spec.FormatSizeUp(*s)
 			}
 			row = append(row, limit)
 		}

@@ -18,6 +18,7 @@ type allocator struct {
 	devices  int
 	header   *trace.Header
 	live     map[spec.Ptr]allocation
+	requests int // that were made for memory
 	gpu      *fakegpu.GPU
 	warm     []uint64 // bytes of each device after a first request; nil: it was not made
 
@@ -145,6 +146,7 @@ func threw(call, exception string) error {
 func (a *allocator) Malloc(r spec.Request) (spec.Ptr, error) { return a.ask(r, 0) }
 
 func (a *allocator) ask(r spec.Request, align uint64) (spec.Ptr, error) {
+	a.requests++
 	if err := a.device("malloc", r.Device); err != nil {
 		return 0, err
 	}

@@ -48,6 +48,7 @@ func TestSeeded(t *testing.T) {
 		{"-DIN_PLACE", "", "grows_anyway", memory},
 		{"-DIN_PLACE", "", "grows_into_used", memory},
 		{"-DIN_PLACE", "", "shrinks_too_far", memory},
+		{"-DIN_PLACE", "", "ends_with_cache", "EverythingIsReturned"},
 		{"-DIN_PLACE -DNO_EMPTY", "", "", ""},
 		{"-DIN_PLACE -DNO_EMPTY", "", "ends_with_cache", "EverythingIsReturned"},
 		{"sleeper.cc", "", "", ""},

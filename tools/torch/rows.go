@@ -129,11 +129,14 @@ func (m *mismatch) faultRow() string {
 }
 
 // emptiedBeside: a thread whose current stream is not captured empties the cache, and PyTorch
-// completes the frees that were deferred for the capture; the reference does nothing.
+// completes the frees that were deferred for the capture, or waits for an event that is recorded in it;
+// the reference does nothing.
 func (m *mismatch) emptiedBeside() bool {
 	d := m.Difference
-	return m.op.Kind == trace.OpEmptyCache && rulesOf(&m.Header).Captures == upstream.CapturesByMark && d.What == "trace entry" &&
-		len(d.ours.Entries) == 0 && completedFrees(d.theirs.Entries) == len(d.theirs.Entries)
+	if m.op.Kind != trace.OpEmptyCache || rulesOf(&m.Header).Captures != upstream.CapturesByMark || len(d.ours.Entries) > 0 {
+		return false
+	}
+	return m.cudaError(907) || d.What == "trace entry" && completedFrees(d.theirs.Entries) == len(d.theirs.Entries)
 }
 
 // unmappedInCapture: in a walk through the specification's states (edges.go) a routed stream is one

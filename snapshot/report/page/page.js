@@ -220,9 +220,9 @@
   const briefOf = (data, shown) => {
     const b = data.brief, label = (name) => element("span", { class: "label" }, name + ": ");
     if (!b) return [];
-    const command = data.whatif && data.whatif.export && b.try.startsWith("export ");
+    const command = data.whatif && data.whatif.export && b.try.startsWith("export "), condition = b.try.split("   # ")[1];
     return [element("p", {}, b.happened), b.cause && element("p", {}, label("Cause"), b.cause),
-      b.try && element("p", {}, label("Try"), command && shown ? "these settings" : command ? element("code", {}, b.try) : element("b", {}, b.try))].filter(Boolean);
+      b.try && element("p", {}, label("Try"), command && shown ? "these settings" + (condition ? ", " + condition : "") : command ? element("code", {}, b.try) : element("b", {}, b.try))].filter(Boolean);
   };
 
   // ---- one report
@@ -259,7 +259,7 @@
       }
       if (data.whatif && data.whatif.askLimit) {
         const file = page.ranks || page.compared ? "SNAPSHOT" : page.source;
-        byId("export").append(element("p", { class: "help" }, "The snapshot does not tell the limit, and it decides. Compare again with the figure before \"GiB allowed\" in PyTorch's error message, in place of " + data.whatif.askLimit.replace("GiB", "") + ":"),
+        byId("export").append(element("p", { class: "help" }, "The snapshot does not tell the limit, which decides whether they are enough. Compare again with the figure before \"GiB allowed\" in PyTorch's error message, in place of " + data.whatif.askLimit.replace("GiB", "") + ":"),
           element("div", { class: "export" }, element("code", {}, "gaugeblock report " + file + " --limit " + data.whatif.askLimit)));
       }
       const statistic = (name, value, detail, kind) =>
