@@ -89,7 +89,11 @@ func (m *Message) briefTry() string {
 			return "a larger set_per_process_memory_fraction: the device has room; or expandable_segments:True"
 		}
 		if m.helps() {
-			return "export PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True (if it is not set: see --why)"
+			const export = "export PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True   # "
+			if m.withoutOthers() {
+				return export + "or end the other processes: --why"
+			}
+			return export + "if it is not set: see --why"
 		}
 		if m.Old && m.NoExpandable == "" {
 			return "PyTorch 2.1 or later with expandable_segments:True, or max_split_size_mb (see --why)"

@@ -68,7 +68,10 @@ func (c Answer) briefLimit() string {
 	if low == 0 || high == 1 {
 		return ""
 	}
-	return " of " + joinedRange(low, high)
+	if c.Given && c.Readings[0].Device > 0 || !c.Given && c.Workload.Limit.Kind == history.DeviceLimit {
+		return " of " + joinedRange(low, high)
+	}
+	return ", limit " + joinedRange(low, high)
 }
 
 func (c Answer) briefCause() string {
@@ -107,7 +110,11 @@ func (c Answer) briefCause() string {
 func (c Answer) fragmentationInBrief(oom *play.OutOfMemory) string {
 	cached, largest := spec.FormatSize(oom.OwnFree), spec.FormatSize(oom.LargestFreeBlock)
 	if room := c.roomUnderLimit(oom); oom.OwnFree < oom.Requested && room > 0 {
-		return fmt.Sprintf("fragmentation: %s left, %s of it cached in pieces of at most %s", spec.FormatSize(oom.OwnFree+room), cached, largest)
+		least := ""
+		if low, high := c.LimitRange(); low < high {
+			least = "at least "
+		}
+		return fmt.Sprintf("fragmentation: %s%s left, %s of it cached in pieces of at most %s", least, spec.FormatSize(oom.OwnFree+room), cached, largest)
 	}
 	return fmt.Sprintf("fragmentation: %s free in pieces of at most %s", cached, largest)
 }
@@ -133,7 +140,7 @@ func (c Answer) briefTry() string {
 	case p != nil:
 		return c.settingsInBrief(p)
 	case c.MayBeBetter() != nil:
-		return "nothing for sure: whether other settings reserve less cannot be told from this record"
+		return "no change yet: this record cannot tell whether other settings reserve less"
 	case now == nil || now.FirstOOM == nil:
 		return "nothing: no other settings are clearly better"
 	case c.Workload.Unrecorded.PoolFailures > 0 || c.PeakExceedsLimit():

@@ -27,8 +27,8 @@ func TestBrief(t *testing.T) {
 		want    brief.Lines
 	}{
 		{"gpt_oom7.default.limit", compare.Options{AsRecorded: true}, brief.Lines{
-			Happened: "Out of memory at request 7187: asked for 361.82 MiB, 3.89 GiB allocated of 4.26 to 4.33 GiB",
-			Cause:    "fragmentation: 377.58 MiB left, 349.58 MiB of it cached in pieces of at most 17.00 MiB",
+			Happened: "Out of memory at request 7187: asked for 361.82 MiB, 3.89 GiB allocated, limit 4.26 to 4.33 GiB",
+			Cause:    "fragmentation: at least 377.58 MiB left, 349.58 MiB of it cached in pieces of at most 17.00 MiB",
 			Try:      "export PYTORCH_ALLOC_CONF=expandable_segments:True   # if the limit is 4.31 GiB or more",
 		}},
 		{"gpt_varlen.default.nolimit", compare.Options{Settings: []string{""}}, brief.Lines{
@@ -37,7 +37,7 @@ func TestBrief(t *testing.T) {
 			Try:      "nothing: no other settings are clearly better",
 		}},
 		{"gpt_varlen.default.nolimit", compare.Options{Settings: []string{""}, Limit: 2 * spec.GiB}, brief.Lines{
-			Happened: "Predicted: out of memory at request 234: asked for 179.44 MiB, 1.78 GiB allocated of 2.00 GiB",
+			Happened: "Predicted: out of memory at request 234: asked for 179.44 MiB, 1.78 GiB allocated, limit 2.00 GiB",
 			Cause:    "a true shortage: 4.15 GiB is needed at one time, 2.15 GiB more than there is",
 			Try:      "smaller batches, or free memory earlier: no setting suffices",
 		}},
