@@ -10,6 +10,8 @@ func (m *Message) helps() bool {
 	return m.Cause() == Fragmentation && m.Backend == "CUDA" && !m.Old && !m.Expandable && m.NoExpandable == "" && !m.hidesProcess && high(m.Free) > 0
 }
 
+const fitsWithoutOthers = "Without the other processes the request would fit."
+
 // advice says what is likely to help.
 func (m *Message) advice() string {
 	notCUDA := ""
@@ -21,10 +23,13 @@ func (m *Message) advice() string {
 		if m.deviceHasRoom() {
 			return notCUDA + "A larger memory fraction would serve the request, if the device is not shared: it has enough free. " + m.adviceOnPieces()
 		}
+		if m.withoutOthers() {
+			return notCUDA + fitsWithoutOthers + " " + m.adviceOnPieces()
+		}
 		return notCUDA + m.adviceOnPieces()
 	case Shortage:
 		if m.withoutOthers() {
-			return notCUDA + "Without the other processes the request would fit."
+			return notCUDA + fitsWithoutOthers
 		}
 		return notCUDA + "What helps is smaller batches, memory that is freed earlier, or a larger device."
 	case Fraction:
