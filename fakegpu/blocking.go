@@ -66,35 +66,39 @@ func (g *GPU) barred(c call, s *stream) error {
 // gatherBlocking makes a default stream wait for the blocking streams of its
 // device, before an action in it.
 func (g *GPU) gatherBlocking(s *stream) {
-	if s.handle != 0 {
+	g.gatherQueued(s)
+	if s.handle == 0 && g.detector != nil {
+		g.detector.order.GatherBlocking(g.detector.lane(s))
+	}
+}
+
+func (g *GPU) gatherQueued(s *stream) {
+	if s.handle != 0 || g.machine.queued.items == 0 {
 		return
 	}
-	if g.machine.queued.items > 0 {
-		for _, b := range g.inOrder {
-			if b.blocking && b.device == s.device && !b.idle() {
-				s.push(item{wait: b.end()})
-			}
+	for _, b := range g.inOrder {
+		if b.blocking && b.device == s.device && !b.idle() {
+			s.push(item{wait: b.end()})
 		}
-	}
-	if g.detector != nil {
-		g.detector.order.GatherBlocking(g.detector.lane(s))
 	}
 }
 
 // releaseBlocking makes the blocking streams wait for the default stream, after an
 // action in it.
 func (g *GPU) releaseBlocking(s *stream) {
-	if s.handle != 0 {
+	g.releaseQueued(s)
+	if s.handle == 0 && g.detector != nil {
+		g.detector.order.ReleaseBlocking(g.detector.lane(s))
+	}
+}
+
+func (g *GPU) releaseQueued(s *stream) {
+	if s.handle != 0 || s.idle() {
 		return
 	}
-	if !s.idle() {
-		for _, b := range g.inOrder {
-			if b.blocking && b.device == s.device && !b.destroyed {
-				b.push(item{wait: s.end()})
-			}
+	for _, b := range g.inOrder {
+		if b.blocking && b.device == s.device && !b.destroyed {
+			b.push(item{wait: s.end()})
 		}
-	}
-	if g.detector != nil {
-		g.detector.order.ReleaseBlocking(g.detector.lane(s))
 	}
 }

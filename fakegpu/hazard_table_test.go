@@ -184,6 +184,11 @@ var hazardPrograms = []hazardProgram{
 	{name: "the stream is destroyed and the host waits for the device", program: `
 		give p:512 s; kernel t a reads p:512 writes q:8; take p; destroy-stream t; sync-device
 		give p:512 s; kernel s b writes p:512`},
+	{name: "another thread waits, and holds the default stream up", program: `
+		thread 1; thread 0
+		give p:512 s; kernel t a reads p:512 writes q:8; take p; thread 1; sync t; busy default; thread 0
+		give p:512 default; kernel default b writes p:512`, eager: true,
+		want: "a, b: RecordStream(stream t) before lifetime 2 was freed, or an event recorded in stream t and waited for by the default stream of device 0, would"},
 	{name: "another thread waits", program: `
 		thread 1; thread 0
 		give p:512 s; kernel t a reads p:512 writes q:8; take p; thread 1; sync t; thread 0

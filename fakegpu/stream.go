@@ -255,9 +255,9 @@ func (g *GPU) Busy(dev spec.Device, handle spec.Stream) error {
 	if s.capture != nil {
 		return cudaErrorStreamCaptureUnsupported.in(sayBusy, "%v is being captured and runs nothing that could be held", s)
 	}
-	g.gatherBlocking(s)
+	g.gatherQueued(s) // a gate is no work: it puts nothing in order for the hazard detector
 	s.push(item{gate: true})
-	g.releaseBlocking(s)
+	g.releaseQueued(s)
 	return nil
 }
 
