@@ -118,7 +118,7 @@ func (c *runCommand) Run(env *environment) error {
 	if err != nil {
 		return err
 	}
-	result.Settings = otherSettings(env, result)
+	result.Settings = otherSettings(env, result, options.Snapshot || options.Report)
 	if isTerminal(env.stderr) {
 		result.Tell(unquoted(env.stderr), bold)
 	} else {

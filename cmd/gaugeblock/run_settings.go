@@ -13,7 +13,7 @@ import (
 // otherSettings asks what-if whether other settings would have served the request for want of which
 // the program failed, so that the line of "gaugeblock run" and what-if of its snapshot say the same.
 // It is nil if nothing is known: there was no failure, or no history of it.
-func otherSettings(env *environment, r *runner.Result) *runner.OtherSettings {
+func otherSettings(env *environment, r *runner.Result, stacks bool) *runner.OtherSettings {
 	process, failed := r.Failed()
 	if process == nil || process.Snapshot == "" {
 		return nil
@@ -34,5 +34,5 @@ func otherSettings(env *environment, r *runner.Result) *runner.OtherSettings {
 	if p := c.Advised(); p != nil && p.Fraction == 0 {
 		return &runner.OtherSettings{Advised: cmp.Or(p.Settings.Text, "expandable_segments:False"), Sure: sure}
 	}
-	return &runner.OtherSettings{Sure: sure && c.Advised() == nil && c.NothingIsBetter()}
+	return &runner.OtherSettings{Sure: sure && c.Advised() == nil && c.NothingIsBetter(), NoStacks: !stacks}
 }

@@ -15,11 +15,11 @@ func TestOtherSettings(t *testing.T) {
 	}
 	env := &environment{stderr: &strings.Builder{}}
 	const folder = "../../snapshot/tell/testdata/snapshots/"
-	if got := otherSettings(env, failed(folder+"gpt_oom7.default.limit.pickle.gz")); got == nil || got.Advised != "expandable_segments:True" || got.Sure {
+	if got := otherSettings(env, failed(folder+"gpt_oom7.default.limit.pickle.gz"), true); got == nil || got.Advised != "expandable_segments:True" || got.Sure {
 		t.Errorf("%+v", got)
 	}
 	for _, r := range []*runner.Result{failed(""), failed("not there"), {Processes: []runner.Answer{{Snapshot: folder + "gpt_cut.default.nolimit.pickle.gz"}}}} {
-		if got := otherSettings(env, r); got != nil {
+		if got := otherSettings(env, r, true); got != nil {
 			t.Errorf("%+v of %+v", got, r)
 		}
 	}

@@ -54,6 +54,8 @@ func (r *Result) Failure() (failed *OutOfMemory, ended bool) {
 type OtherSettings struct {
 	Advised string `json:"advised"` // the settings that would; "": none is known to
 	Sure    bool   `json:"sure"`    // of the advice, or that none would
+	// NoStacks: the history has no call stacks, with which more can be told.
+	NoStacks bool `json:"-"`
 }
 
 // Failed is the process, and the request, that Failure tells of; nil if there is none.

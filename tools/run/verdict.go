@@ -82,7 +82,7 @@ func (r *Result) memoryLine(device *Device) string {
 			text = "interrupted; until then " + text
 		}
 		if device.Retries > 0 {
-			text += fmt.Sprintf(", but freed its unused segments %d times to go on", device.Retries)
+			text += fmt.Sprintf(", but freed its unused segments %s to go on", times(device.Retries))
 		}
 		return text
 	}
@@ -108,28 +108,54 @@ func (f *OutOfMemory) InPieces() bool { return f.Asked > 0 && f.idle()+f.free() 
 func (r *Result) advice(device *Device) string {
 	f, _ := r.Failure()
 	if f == nil {
-		if smaller, found := r.smallest(device.PeakReserved); found {
-			return fmt.Sprintf("the smallest GPU of the table that has so much is %s (%s): --gpu %s tries it", smaller.Word, size(smaller.Memory), smaller.Word)
-		}
-		return "no smaller GPU of the table has that much memory"
+		return r.smallerGPU(device)
 	}
 	if f.InPieces() {
-		return "enough memory, but in pieces: " + r.Settings.try()
+		text := "enough memory, but in pieces: " + r.Settings.try()
+		if utf8.RuneCountInString(prefix+text) > brief.Columns {
+			return r.Settings.try() // settings that are cut cannot be copied
+		}
+		return text
 	}
-	lack := size(f.Asked - f.idle() - f.free())
+	lack := f.Asked - f.idle() - f.free()
 	if r.Settings != nil && r.Settings.Advised != "" {
-		return fmt.Sprintf("%s lack: %s", lack, r.Settings.try())
+		return fmt.Sprintf("%s lack: %s", size(lack), r.Settings.try())
 	}
-	text := lack + " lack: try smaller batches or checkpointing"
-	if larger, found := larger(r.Memory); found {
-		text += fmt.Sprintf(", or a larger GPU: --gpu %s", larger.Word)
+	text := fmt.Sprintf("%s lack at this request: try smaller batches", size(lack))
+	if larger, found := larger(f.Limit + lack); found {
+		return text + fmt.Sprintf(", or at least --gpu %s", larger.Word)
 	}
 	return text
+}
+
+// smallerGPU is what is known of smaller GPUs after a run that did not fail. Where the cache is freed for want of
+// memory a program reserves less than here.
+func (r *Result) smallerGPU(device *Device) string {
+	enough, found := r.smallest(device.PeakReserved)
+	perhaps, _ := r.smallest(device.PeakAllocated)
+	switch {
+	case found && perhaps.Memory < enough.Memory:
+		return fmt.Sprintf("--gpu %s has so much (%s); a smaller one may do, since cached memory is freed there", enough.Word, size(enough.Memory))
+	case found:
+		return fmt.Sprintf("the smallest GPU of the table with so much is --gpu %s (%s)", enough.Word, size(enough.Memory))
+	case perhaps.Word != "":
+		return fmt.Sprintf("a smaller GPU may do, since cached memory is freed there: --gpu %s tries it", perhaps.Word)
+	}
+	return "the table has no smaller GPU on which what is allocated fits"
+}
+
+func times(n uint64) string {
+	if n == 1 {
+		return "once"
+	}
+	return fmt.Sprintf("%d times", n)
 }
 
 // try is what to try, by what is known of other settings.
 func (s *OtherSettings) try() string {
 	switch {
+	case s != nil && s.Advised == "" && !s.Sure && s.NoStacks:
+		return "--report PAGE.html tells more of other settings"
 	case s == nil || s.Advised == "" && !s.Sure:
 		return "try smaller batches; whether settings help is not known"
 	case s.Advised == "":
@@ -151,10 +177,10 @@ func (r *Result) smallest(reserved uint64) (best gpus.GPU, found bool) {
 	return best, found
 }
 
-// larger is the next larger GPU of the table.
-func larger(memory uint64) (best gpus.GPU, found bool) {
+// larger is the smallest GPU of the table on which so much can be reserved.
+func larger(bytes uint64) (best gpus.GPU, found bool) {
 	for _, g := range gpus.All {
-		if g.Memory > memory && (!found || g.Memory < best.Memory) {
+		if g.Memory-g.Context >= bytes && (!found || g.Memory < best.Memory) {
 			best, found = g, true
 		}
 	}
