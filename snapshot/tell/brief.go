@@ -136,7 +136,10 @@ func (c Answer) briefTry() string {
 	case c.Sureness() == compare.UnknownVerdict:
 		return "record from the start: this record is not reproduced, so nothing can be advised"
 	case p != nil && p.Fraction > 0:
-		return fmt.Sprintf("%s, and set_per_process_memory_fraction to %d bytes", nameOf(p), p.Fraction)
+		if call := fmt.Sprintf("%s, and set_per_process_memory_fraction(%s)", nameOf(p), c.fractionText(p.Fraction)); brief.Fits(call) {
+			return call
+		}
+		return fmt.Sprintf("%s, and a memory fraction of %s: see --why", nameOf(p), spec.FormatSize(p.Fraction))
 	case p != nil:
 		return c.settingsInBrief(p)
 	case c.MayBeBetter() != nil:

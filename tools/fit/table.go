@@ -70,7 +70,7 @@ func (a *Answer) lines() []string {
 		lines = append(lines, fmt.Sprintf("%d does not fit though a larger one does: the memory does not grow with %s, so that still larger ones may fit too", value, a.name()))
 	}
 	if last := a.nextAbove(); last != nil && last.InPieces {
-		lines = append(lines, fmt.Sprintf("with %d there was enough memory, but in pieces: gaugeblock run says whether other --settings serve it", last.Value))
+		lines = append(lines, fmt.Sprintf("with %d there was enough memory, but in pieces: gaugeblock run says whether other --settings help", last.Value))
 	}
 	if a.same() {
 		lines = append(lines, fmt.Sprintf("the peak was the same with all values: does the program read %s?", a.name()))

@@ -13,6 +13,14 @@ var NotDriven = map[string]string{
 	"expandable_holes":    "its steps are those of expandable",
 	"oversize_three":      "its steps are those of oversize",
 
+	"recorded_own":        "a walk records no use by an allocation's own stream",
+	"divisions":           "the scale of a walk has no roundup_power2_divisions",
+	"garbage":             "the scale of a walk has no garbage_collection_threshold",
+	"garbage_streams":     "as garbage",
+	"garbage_kinds":       "as garbage",
+	"need_memory":         "a walk registers no callbacks",
+	"need_memory_streams": "as need_memory",
+
 	"first_routing":     "a walk has the rules of its release, not those of the configuration",
 	"overflow_last":     "as first_routing",
 	"overflow_pages":    "as first_routing",
