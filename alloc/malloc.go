@@ -34,11 +34,11 @@ type allocParams struct {
 	useExpandable bool // expandable segments are on, and the pool can have them
 }
 
-// malloc serves a request of at least one byte. It takes the mutex once and holds it through all
-// steps. The fast path of malloc, a block from the cache, and that of free take no other mutex; with
-// several devices the table of allocated blocks is also written as atomics (pointertable.go). The
-// fast path never releases the mutex. The slow path does, around the free-memory callbacks and, with
-// release_lock_on_cudamalloc, around the driver's malloc (withoutMutexLocked).
+// malloc serves a request of at least one byte. The fast path of malloc, a block from the cache, and
+// that of free take the device's mutex once and hold it through all steps. They take no other mutex,
+// but their turn if another caller has it (lock.go); with several devices the table of allocated blocks
+// is also written as atomics (pointertable.go). The slow path releases the mutex around the free-memory
+// callbacks and, with release_lock_on_cudamalloc, around the driver's malloc (withoutMutexLocked).
 //
 // The fast path calls nothing but functions of this package, and need not be prepared for a panic.
 // Everything else is in functions of its own, so that the fast path writes little to the stack.

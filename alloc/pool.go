@@ -17,10 +17,11 @@ import (
 // private pool is live while its use count is positive. After that it is freeable, and is
 // erased when nothing refers to it (canEraseLocked).
 //
-// The cached memory of a freeable pool is returned by EmptyCache, by Close, by a malloc before its
-// last attempt at the driver (releaseCachedBlocksLocked, release.go) and by EmptyPool. ReleasePool only lowers the use
-// count. A live pool returns memory for a request of its own alone, under max_split_size_mb
-// (releaseAvailableCachedBlocksLocked), and only if nothing in it was captured.
+// The cached memory of a freeable pool is returned by EmptyCache, by Close, by EmptyPool, and by a
+// malloc before its last attempt at the driver, unless a capture may be underway
+// (releaseCachedBlocksLocked, release.go). ReleasePool only lowers the use count. A live pool returns
+// memory only for a request to itself, under max_split_size_mb (releaseAvailableCachedBlocksLocked), and
+// only if nothing in it was captured.
 type pool struct {
 	id          spec.PoolID
 	smallBlocks blockPool

@@ -37,7 +37,7 @@ type PrivatePools interface {
 
 	// EmptyPool returns to the driver the free memory of one freeable pool, on every
 	// device, after waiting for the events of its blocks. It does nothing to a pool
-	// that is live or unknown, and none while the driver forbids to free memory. While
+	// that is live or unknown, and nothing while the driver forbids to free memory. While
 	// there may be a capture it is an InvalidStateError.
 	EmptyPool(id PoolID) error
 
