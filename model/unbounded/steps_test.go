@@ -21,6 +21,15 @@ var quick = []string{
 	"three_streams", "expandable_tiny", "pools_tiny", "checkpoint_kept", "checkpoint_faults", "pool_faults_pages", "two_step_tiny",
 }
 
+// beyondMoves are the configurations with what the moves lack.
+var beyondMoves = map[string]string{
+	"own_work":           "work of an allocation's own stream",
+	"expandable_streams": "work of an allocation's own stream",
+	"current_mark":       "a free on another stream than the allocation's",
+	"current_forbidden":  "a free on another stream than the allocation's",
+	"unmarked":           "a use recorded beside a capture that is not marked",
+}
+
 // TestStepsAreMoves: every step of the configurations is a sequence of moves, each of which
 // is allowed in the state that the one before it leads to. The states satisfy the lemmas.
 func TestStepsAreMoves(t *testing.T) {
@@ -31,7 +40,7 @@ func TestStepsAreMoves(t *testing.T) {
 	did, steps := map[string]int{}, 0
 	for _, c := range list {
 		isSmall := c.Size == "small" && c.Mirror != "" && c.Expect == "ok"
-		if *all && isSmall || slices.Contains(quick, c.Name) {
+		if *all && isSmall && beyondMoves[c.Name] == "" || slices.Contains(quick, c.Name) {
 			t.Run(c.Name, func(t *testing.T) { steps += takeSteps(t, c, did) })
 		}
 	}
