@@ -78,31 +78,35 @@ func (e *OutOfMemoryError) Unwrap() error { return ErrOutOfMemory }
 // FormatSize writes bytes the way PyTorch's messages do: the largest unit that
 // gives more than one, with two decimals ("20.00 MiB", "512 bytes", "1024.00 KiB" for a MiB).
 func FormatSize(bytes uint64) string {
-	switch {
-	case bytes <= 1024:
-		return strconv.FormatUint(bytes, 10) + " bytes"
-	case bytes <= MiB:
-		return strconv.FormatFloat(float64(bytes)/float64(KiB), 'f', 2, 64) + " KiB"
-	case bytes <= GiB:
-		return strconv.FormatFloat(float64(bytes)/float64(MiB), 'f', 2, 64) + " MiB"
+	unit, name := unitOf(bytes)
+	if unit == 1 {
+		return strconv.FormatUint(bytes, 10) + name
 	}
-	return strconv.FormatFloat(float64(bytes)/float64(GiB), 'f', 2, 64) + " GiB"
+	return strconv.FormatFloat(float64(bytes)/float64(unit), 'f', 2, 64) + name
 }
 
 // FormatSizeUp is FormatSize rounded up, for a size that is enough: what is written is enough as well.
 func FormatSizeUp(bytes uint64) string {
-	unit := uint64(KiB)
-	switch {
-	case bytes > GiB:
-		unit = GiB
-	case bytes > MiB:
-		unit = MiB
-	case bytes <= KiB:
+	unit, _ := unitOf(bytes)
+	if unit == 1 {
 		return FormatSize(bytes)
 	}
 	const hundredths = 100
 	whole, rest := bytes/unit, bytes%unit
 	return FormatSize(whole*unit + (rest*hundredths+unit-1)/unit*unit/hundredths)
+}
+
+// unitOf is the unit in which a size is written.
+func unitOf(bytes uint64) (unit uint64, name string) {
+	switch {
+	case bytes <= KiB:
+		return 1, " bytes"
+	case bytes <= MiB:
+		return KiB, " KiB"
+	case bytes <= GiB:
+		return MiB, " MiB"
+	}
+	return GiB, " GiB"
 }
 
 // InvalidPointerError is a pointer that is not allocated: never returned by Malloc,

@@ -35,18 +35,21 @@ func (c *aCommand) name() string {
 // terminalsFile has the table.
 const terminalsFile = "../../docs/lab/terminals.md"
 
+// absolute is a path that holds in every folder.
+func absolute(t *testing.T, path string) string {
+	t.Helper()
+	found, err := filepath.Abs(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
 // everyCommand are command lines of every command.
 func everyCommand(t *testing.T) []aCommand {
 	t.Helper()
-	absolute := func(path string) string {
-		found, err := filepath.Abs(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return found
-	}
-	snapshot := absolute("../../snapshot/tell/testdata/snapshots/gpt_oom7.default.limit.pickle.gz")
-	trace, log := absolute("../../tests/golden/testdata/basic-1000.jsonl.gz"), filepath.Join(t.TempDir(), "log.csv")
+	snapshot := absolute(t, "../../snapshot/tell/testdata/snapshots/gpt_oom7.default.limit.pickle.gz")
+	trace, log := absolute(t, "../../tests/golden/testdata/basic-1000.jsonl.gz"), filepath.Join(t.TempDir(), "log.csv")
 	oom := filepath.Join(t.TempDir(), "oom.txt")
 	for path, text := range map[string]string{log: "Thread,Time,Action,Pointer,Size,Stream\n0,1,allocate,0x1000,10,0\n0,2,free,0x1000,10,0\n", oom: oomMessage} {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
@@ -72,7 +75,7 @@ func everyCommand(t *testing.T) []aCommand {
 		list = append(list, aCommand{args: []string{name, "--help"}})
 	}
 	if python, err := exec.LookPath("python3"); err == nil {
-		list = append(list, aCommand{args: []string{"examine", "--ops", "800", "--", python, absolute("../../tools/examine/testdata/drivers/driver.py")}})
+		list = append(list, aCommand{args: []string{"examine", "--ops", "800", "--", python, absolute(t, "../../tools/examine/testdata/drivers/driver.py")}})
 	}
 	if found, err := torch.ForTests(t.TempDir()); err == nil && !testing.Short() {
 		list = append(list, aCommand{args: []string{"torch", "--torch", found.Libraries, "--ops", "3000", "--area", "core"}, slow: true})

@@ -160,6 +160,16 @@ func descendants(pid int) (list []int) {
 	return list
 }
 
+// leavesWhole: what was written before the end is whole. It is taken away.
+func (x *trial) leavesWhole(t *testing.T, s subject, name string) {
+	for _, output := range x.written(t) {
+		if !x.isWhole(output) {
+			t.Errorf("%s, %s: %s is left", s.name, name, output)
+		}
+		_ = os.Remove(x.folder + "/" + output)
+	}
+}
+
 func intoClosedPipe(t *testing.T, s subject, name string) string {
 	if s.args == nil {
 		return ""
@@ -169,13 +179,8 @@ func intoClosedPipe(t *testing.T, s subject, name string) string {
 	from.Close()
 	x.Stdout = to
 	_ = x.Run()
-	if x.status() == 141 { // what was written before is there, and whole
-		for _, output := range x.written(t) {
-			if !x.isWhole(output) {
-				t.Errorf("%s, %s: %s is left", s.name, name, output)
-			}
-			_ = os.Remove(x.folder + "/" + output)
-		}
+	if x.status() == 141 {
+		x.leavesWhole(t, s, name)
 	}
 	return x.ended(t, s, name)
 }
@@ -194,12 +199,7 @@ func ontoFullDisk(t *testing.T, s subject, name string) string {
 	x.Stdout = full
 	_ = x.Run()
 	if x.status() == statusBadInput {
-		for _, output := range x.written(t) {
-			if !x.isWhole(output) {
-				t.Errorf("%s, %s: %s is left", s.name, name, output)
-			}
-			_ = os.Remove(x.folder + "/" + output)
-		}
+		x.leavesWhole(t, s, name)
 	}
 	return x.ended(t, s, name)
 }

@@ -37,16 +37,9 @@ type subject struct {
 // subjects are all commands.
 func subjects(t *testing.T) []subject {
 	t.Helper()
-	absolute := func(path string) string {
-		found, err := filepath.Abs(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return found
-	}
 	files := t.TempDir()
-	snapshot := absolute("../../snapshot/tell/testdata/snapshots/gpt_oom7.default.limit.pickle.gz")
-	trace, log := absolute("../../tests/golden/testdata/basic-1000.jsonl.gz"), filepath.Join(files, "log.csv")
+	snapshot := absolute(t, "../../snapshot/tell/testdata/snapshots/gpt_oom7.default.limit.pickle.gz")
+	trace, log := absolute(t, "../../tests/golden/testdata/basic-1000.jsonl.gz"), filepath.Join(files, "log.csv")
 	oom, text := filepath.Join(files, "oom.txt"), "Thread,Time,Action,Pointer,Size,Stream\n0,1,allocate,0x1000,10,0\n0,2,free,0x1000,10,0\n"
 	if err := errors.Join(os.WriteFile(log, []byte(text), 0o600), os.WriteFile(oom, []byte(oomMessage), 0o600)); err != nil {
 		t.Fatal(err)
@@ -73,7 +66,7 @@ func subjects(t *testing.T) []subject {
 	if python, err := exec.LookPath("python3"); err == nil {
 		list = append(list, subject{name: "torch get", busy: []string{"torch", "get", "2.13.0"}, offline: []string{"torch", "get", "2.13.0"}, env: slowIndex(t)})
 		list[slices.IndexFunc(list, func(s subject) bool { return s.name == "examine" })].args =
-			[]string{"examine", "--level", "safe", "--ops", "800", "--", python, absolute("../../tools/examine/testdata/drivers/driver.py")}
+			[]string{"examine", "--level", "safe", "--ops", "800", "--", python, absolute(t, "../../tools/examine/testdata/drivers/driver.py")}
 	}
 	if found, err := torch.ForTests(t.TempDir()); err == nil {
 		flags := []string{"torch", "--torch", found.Libraries, "--area", "core", "--ops"}

@@ -127,78 +127,65 @@ func holdsOfSteps(to *explore.Options[*model.State], name string, holds func(fro
 	to.Steps = append(to.Steps, explore.StepProperty[*model.State]{Name: name, Holds: holds})
 }
 
+// ofSteps are the properties of every step, by name.
+func (c *CachingAllocator) ofSteps() map[string]func(from *model.State, label int, to *model.State) bool {
+	return map[string]func(from *model.State, label int, to *model.State) bool{
+		"MallocsAreServed":               c.mallocsAreServed,
+		"OverflowPoolsServe":             c.overflowPoolsServe,
+		"OverflowPoolsInOrder":           c.overflowPoolsInOrder,
+		"NoNeedlessReturn":               c.noNeedlessReturn,
+		"SegmentsFitRequests":            c.segmentsFitRequests,
+		"JustEnoughIsReturned":           c.justEnoughIsReturned,
+		"PagesAreUsed":                   c.pagesAreUsed,
+		"LargestAreReturned":             c.largestAreReturned,
+		"EmptyCacheWaitsNoLonger":        c.emptyCacheWaitsNoLonger,
+		"EmptyRangesAreReleased":         c.emptyRangesAreReleased,
+		"PagesKeepToLimit":               c.pagesKeepToLimit,
+		"CountersFollowHistory":          c.countersFollowHistory,
+		"FailuresSayTheTruth":            c.failuresSayTheTruth,
+		"MallocWaitsNoLonger":            c.mallocWaitsNoLonger,
+		"LowestRangeGrows":               c.lowestRangeGrows,
+		"LivePoolsServe":                 c.livePoolsServe,
+		"PromptlyReclaimed":              c.promptlyReclaimed,
+		"NoNeedlessWait":                 c.noNeedlessWait,
+		"EmptyCacheLeavesNothingWaiting": c.emptyCacheLeavesNothingWaiting,
+		"EmptyCacheWaitsForAReason":      c.emptyCacheWaitsForAReason,
+		"BestFitServes":                  c.bestFitServes,
+		"UnusedPoolsAreErased":           c.unusedPoolsAreErased,
+		"ExpandableSegmentsGrow":         c.expandableSegmentsGrow,
+		"CacheIsSearchedAgain":           c.cacheIsSearchedAgain,
+	}
+}
+
+// ofStates are the properties of every state, by name.
+func (c *CachingAllocator) ofStates() map[string]func(*model.State) bool {
+	return map[string]func(*model.State) bool{
+		"RangesHaveRoom":             c.rangesHaveRoom,
+		"NothingMergeableSideBySide": noMergeableNeighbours,
+		"OversizeSegmentsAreWhole":   c.oversizeSegmentsAreWhole,
+		"BlocksFitRequests":          blocksFitRequests,
+		"EmptyCacheReleasesAll":      c.emptyCacheReleasesAll,
+		"AnyBlockIsGood":             c.anyBlockIsGood,
+		"LimitHolds":                 c.limitHolds,
+	}
+}
+
 func (c *CachingAllocator) property(name string, fair [][]int, to *explore.Options[*model.State]) bool {
 	if i, known := c.invariant(name); known {
 		to.Invariants = append(to.Invariants, i)
 		return true
 	}
-	switch name {
-	case "MallocsAreServed":
-		holdsOfSteps(to, name, c.mallocsAreServed)
-	case "OverflowPoolsServe":
-		holdsOfSteps(to, name, c.overflowPoolsServe)
-	case "OverflowPoolsInOrder":
-		holdsOfSteps(to, name, c.overflowPoolsInOrder)
-	case "NoNeedlessReturn":
-		holdsOfSteps(to, name, c.noNeedlessReturn)
-	case "SegmentsFitRequests":
-		holdsOfSteps(to, name, c.segmentsFitRequests)
-	case "JustEnoughIsReturned":
-		holdsOfSteps(to, name, c.justEnoughIsReturned)
-	case "PagesAreUsed":
-		holdsOfSteps(to, name, c.pagesAreUsed)
-	case "LargestAreReturned":
-		holdsOfSteps(to, name, c.largestAreReturned)
-	case "EmptyCacheWaitsNoLonger":
-		holdsOfSteps(to, name, c.emptyCacheWaitsNoLonger)
-	case "EmptyRangesAreReleased":
-		holdsOfSteps(to, name, c.emptyRangesAreReleased)
-	case "PagesKeepToLimit":
-		holdsOfSteps(to, name, c.pagesKeepToLimit)
-	case "CountersFollowHistory":
-		holdsOfSteps(to, name, c.countersFollowHistory)
-	case "FailuresSayTheTruth":
-		holdsOfSteps(to, name, c.failuresSayTheTruth)
-	case "MallocWaitsNoLonger":
-		holdsOfSteps(to, name, c.mallocWaitsNoLonger)
-	case "RangesHaveRoom":
-		holdsOfStates(to, name, c.rangesHaveRoom)
-	case "LowestRangeGrows":
-		holdsOfSteps(to, name, c.lowestRangeGrows)
-	case "NothingMergeableSideBySide":
-		holdsOfStates(to, name, noMergeableNeighbours)
-	case "OversizeSegmentsAreWhole":
-		holdsOfStates(to, name, c.oversizeSegmentsAreWhole)
-	case "LivePoolsServe":
-		holdsOfSteps(to, name, c.livePoolsServe)
-	case "PromptlyReclaimed":
-		holdsOfSteps(to, name, c.promptlyReclaimed)
-	case "NoNeedlessWait":
-		holdsOfSteps(to, name, c.noNeedlessWait)
-	case "EmptyCacheLeavesNothingWaiting":
-		holdsOfSteps(to, name, c.emptyCacheLeavesNothingWaiting)
-	case "EmptyCacheWaitsForAReason":
-		holdsOfSteps(to, name, c.emptyCacheWaitsForAReason)
-	case "BestFitServes":
-		holdsOfSteps(to, name, c.bestFitServes)
-	case "UnusedPoolsAreErased":
-		holdsOfSteps(to, name, c.unusedPoolsAreErased)
-	case "ExpandableSegmentsGrow":
-		holdsOfSteps(to, name, c.expandableSegmentsGrow)
-	case "BlocksFitRequests":
-		holdsOfStates(to, name, blocksFitRequests)
-	case "EmptyCacheReleasesAll":
-		holdsOfStates(to, name, c.emptyCacheReleasesAll)
-	case "AnyBlockIsGood":
-		holdsOfStates(to, name, c.anyBlockIsGood)
-	case "LimitHolds":
-		holdsOfStates(to, name, c.limitHolds)
-	case "CacheIsSearchedAgain":
-		holdsOfSteps(to, name, c.cacheIsSearchedAgain)
-	case "FreedBecomesReusable":
-		to.LeadsTo = append(to.LeadsTo, c.freedBecomesReusable(fair)...)
-	default:
-		return false
+	if holds, known := c.ofSteps()[name]; known {
+		holdsOfSteps(to, name, holds)
+		return true
 	}
-	return true
+	if holds, known := c.ofStates()[name]; known {
+		holdsOfStates(to, name, holds)
+		return true
+	}
+	if name == "FreedBecomesReusable" {
+		to.LeadsTo = append(to.LeadsTo, c.freedBecomesReusable(fair)...)
+		return true
+	}
+	return false
 }

@@ -122,7 +122,7 @@ func (r *Result) advice(device *Device) string {
 		return fmt.Sprintf("%s lack: %s", size(lack), r.Settings.try())
 	}
 	text := fmt.Sprintf("%s lack at this request: try smaller batches", size(lack))
-	if larger, found := larger(f.Limit + lack); found {
+	if larger, found := smallest(f.Limit + lack); found {
 		return text + fmt.Sprintf(", or at least --gpu %s", larger.Word)
 	}
 	return text
@@ -131,8 +131,8 @@ func (r *Result) advice(device *Device) string {
 // smallerGPU is what is known of smaller GPUs after a run that did not fail. Where the cache is freed for want of
 // memory a program reserves less than here.
 func (r *Result) smallerGPU(device *Device) string {
-	enough, found := r.smallest(device.PeakReserved)
-	perhaps, _ := r.smallest(device.PeakAllocated)
+	enough, found := r.smaller(device.PeakReserved)
+	perhaps, _ := r.smaller(device.PeakAllocated)
 	switch {
 	case found && perhaps.Memory < enough.Memory:
 		return fmt.Sprintf("--gpu %s has so much (%s); a smaller one may do, since cached memory is freed there", enough.Word, size(enough.Memory))
@@ -166,21 +166,19 @@ func (s *OtherSettings) try() string {
 	return "try --settings " + s.Advised + ", likely enough"
 }
 
-// smallest is the smallest GPU of the table on which so much can be reserved, if it is smaller than
-// the one that was used.
-func (r *Result) smallest(reserved uint64) (best gpus.GPU, found bool) {
-	for _, g := range gpus.All {
-		if g.Memory-g.Context >= reserved && g.Memory < r.Memory && (!found || g.Memory < best.Memory) {
-			best, found = g, true
-		}
+// smaller is the smallest GPU of the table on which so much can be reserved, if it is smaller than the one
+// that was used.
+func (r *Result) smaller(reserved uint64) (best gpus.GPU, found bool) {
+	if best, found = smallest(reserved); !found || best.Memory >= r.Memory {
+		return gpus.GPU{}, false
 	}
-	return best, found
+	return best, true
 }
 
-// larger is the smallest GPU of the table on which so much can be reserved.
-func larger(bytes uint64) (best gpus.GPU, found bool) {
+// smallest is the smallest GPU of the table on which so much can be reserved.
+func smallest(reserved uint64) (best gpus.GPU, found bool) {
 	for _, g := range gpus.All {
-		if g.Memory-g.Context >= bytes && (!found || g.Memory < best.Memory) {
+		if g.Memory-g.Context >= reserved && (!found || g.Memory < best.Memory) {
 			best, found = g, true
 		}
 	}
