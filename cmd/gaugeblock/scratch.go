@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 )
 
 // scratch makes a directory for what a command builds, which is also that of all temporary files
@@ -23,10 +24,7 @@ func scratch(pattern string, ends func(os.Signal) bool) (dir string, remove func
 	if err := os.Setenv(variable, dir); err != nil {
 		return "", nil, errors.Join(err, os.RemoveAll(dir))
 	}
-	end := atSignal(func() {
-		killChildren(os.Getpid())
-		os.RemoveAll(dir)
-	}, ends)
+	end := atSignal(func() { removeAtSignal(dir) }, ends)
 	return dir, func() error {
 		end()
 		if was {
@@ -36,6 +34,19 @@ func scratch(pattern string, ends func(os.Signal) bool) (dir string, remove func
 		}
 		return os.RemoveAll(dir)
 	}, nil
+}
+
+// removeAtSignal ends the processes that the command has started and removes its directory. The command
+// goes on meanwhile, and may start the next process or write the next file: then it is done again.
+func removeAtSignal(dir string) {
+	const tries, pause = 100, 10 * time.Millisecond
+	for range tries {
+		killChildren(os.Getpid())
+		if os.RemoveAll(dir) == nil {
+			return
+		}
+		time.Sleep(pause)
+	}
 }
 
 // endings are the signals that end a process unless it catches them. SIGPIPE does only if it is about
