@@ -206,7 +206,7 @@ foreign:
 .PHONY: rmm-gtests
 rmm-gtests:
 	$(GO) run ./tools/foreign/build -src "$(SRC)" -to $(BUILD)/foreign -only '^rmm-head-gtests$$'
-	GAUGEBLOCK_CUDA_HAZARDS=off $(BUILD)/foreign/rmm-head-gtests
+	cd $(BUILD)/foreign && GAUGEBLOCK_CUDA_HAZARDS=off ./rmm-head-gtests # its arena writes a log where it runs
 
 # CuPy's and Numba's tests of memory, streams and events on the fake GPU, counted. PYTHON has them installed; CUPY is
 # a checkout of the same release of CuPy, HEADERS a folder with NVIDIA's headers (tools/foreign/python/suites.sh).
