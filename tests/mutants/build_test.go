@@ -99,7 +99,7 @@ func (b *build) write() error {
 		b.files[file], texts[path] = v, v.text
 	}
 	texts[filepath.Join(b.root, filepath.FromSlash(b.folder), "mutants_choose.go")] =
-		fmt.Sprintf(addedPackage, filepath.Base(b.folder), slices.Max(b.order)+1)
+		fmt.Sprintf(addedPackage, b.mutants[b.order[0]].in.pkg, slices.Max(b.order)+1)
 	var err error
 	b.overlay, err = rewrite.Overlay(b.dir, texts)
 	return err
