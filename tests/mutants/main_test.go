@@ -1,6 +1,7 @@
 package mutants
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"math/rand/v2"
@@ -110,6 +111,7 @@ func run() error {
 		}
 	}
 	survivors := 0
+	var failed error // of folders whose mutants could not be tried
 	for _, folder := range folders {
 		if flag.NArg() > 0 && !slices.Contains(flag.Args(), folder.dir) {
 			continue
@@ -131,14 +133,14 @@ func run() error {
 		b := &bench{race: *race, workers: max(1, *workers)}
 		r, err := b.tryAll(root, folder.dir, tests, chosen, *n, equivalent)
 		if err != nil {
-			return err
+			failed = errors.Join(failed, fmt.Errorf("%s: %w", folder.dir, err))
 		}
 		survivors += r.survived
 	}
 	if survivors > 0 {
-		return fmt.Errorf("%d mutants survive and are not argued", survivors)
+		failed = errors.Join(failed, fmt.Errorf("%d mutants survive and are not argued", survivors))
 	}
-	return nil
+	return failed
 }
 
 // tryAll tries the first n mutants of a folder that compile.
