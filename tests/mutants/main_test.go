@@ -36,7 +36,7 @@ var folders = []folder{
 	{"model/explore", []string{"model/explore"}},
 	{"model/tlc", []string{"model/tlc"}},
 	{"conformance", []string{"conformance", "conformance/perform", "tests/arena"}},
-	{"conformance/perform", []string{"conformance/perform", "conformance", "tests/arena"}},
+	{"conformance/perform", []string{"conformance/perform", "conformance", "tests/arena", "tests/golden", "tests/graphtree", "tools/replay"}},
 	{"graphtree", []string{"graphtree", "tests/graphtree"}},
 	{"upstream", []string{"upstream"}},
 	{"cudaimpl", []string{"cudaimpl", "tests/gpu"}},
