@@ -215,7 +215,7 @@ func TestAnyCalls(t *testing.T) {
 	}
 }
 
-var fuzzSeconds = flag.Int("fuzz-seconds", 0, "how long TestFuzz looks for a call that crashes; 0: 20,000 inputs")
+var fuzzSeconds = flag.Int("fuzz-seconds", 0, "how long TestFuzz looks for a call that crashes; 0: 100,000 inputs")
 
 // TestFuzz lets libFuzzer choose the calls, by the branches of the libraries that they take.
 func TestFuzz(t *testing.T) {
@@ -230,9 +230,9 @@ func TestFuzz(t *testing.T) {
 	const options = "-fsanitize=address,undefined"
 	dir := buildSanitized(t, []string{"-g", "-fsanitize=fuzzer-no-link", options, "-fno-sanitize-recover=undefined"})
 	program := buildCaller(t, compiler, dir, "-g", "-DFUZZER", "-fsanitize=fuzzer", options, "-fno-sanitize-recover=undefined")
-	inputs := 20000
+	inputs := 100000
 	if testing.Short() {
-		inputs = 2000
+		inputs = 10000
 	}
 	limit := fmt.Sprintf("-runs=%d", inputs)
 	if *fuzzSeconds > 0 {

@@ -3,6 +3,7 @@
 #include "driver.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 
 enum { DEPTH = 64, DESTROYED = 709, VERSION = 3020, MAX_LIMITS = 16 };
@@ -14,7 +15,7 @@ typedef struct Context {
 	_Atomic unsigned flags;
 	int own;
 	_Atomic int destroyed;
-	unsigned retained; // of a primary one
+	_Atomic unsigned retained; // of a primary one
 	Memory *memory;    // of one of a program's own
 	struct Context *next;
 } Context;
@@ -118,7 +119,7 @@ API cuDevicePrimaryCtxRetain(void **context, int device) {
 	int r = gaugeblock_device_there(device);
 	if (r == 0) {
 		Context *c = *context = gaugeblock_context(device);
-		__atomic_add_fetch(&c->retained, 1, __ATOMIC_RELAXED);
+		c->retained++;
 	}
 	return r;
 }
@@ -128,11 +129,10 @@ API cuDevicePrimaryCtxRelease_v2(int device) {
 	if (r != 0) {
 		return r;
 	}
-	if (primary[device].retained == 0) {
-		return INVALID_CONTEXT;
+	unsigned before = primary[device].retained;
+	while (before > 0 && !atomic_compare_exchange_weak(&primary[device].retained, &before, before - 1)) {
 	}
-	__atomic_sub_fetch(&primary[device].retained, 1, __ATOMIC_RELAXED);
-	return 0;
+	return before > 0 ? 0 : INVALID_CONTEXT;
 }
 
 API cuDevicePrimaryCtxGetState(int device, unsigned *flags, int *active) {
