@@ -100,14 +100,10 @@ func (b *build) write() error {
 		b.files[file], texts[path] = v, v.text
 	}
 	texts[filepath.Join(b.root, filepath.FromSlash(b.folder), "mutants_choose.go")] =
-<<<<<<< HEAD
 		fmt.Sprintf(addedPackage, b.mutants[b.order[0]].in.pkg, slices.Max(b.order)+1)
-=======
-		fmt.Sprintf(addedPackage, filepath.Base(b.folder), slices.Max(b.order)+1)
 	if err := addOverlay(*base, texts); err != nil {
 		return err
 	}
->>>>>>> main
 	var err error
 	b.overlay, err = rewrite.Overlay(b.dir, texts)
 	return err

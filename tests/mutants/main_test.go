@@ -33,7 +33,6 @@ var folders = []folder{
 	{"spec/invariant", []string{"spec/invariant", "tests/property", "alloc"}},
 	{"spec/happensbefore", []string{"spec/happensbefore", "fakegpu", "tests/earlyreuse"}},
 	{"model/abstract", []string{"model/abstract", "internal/refinement"}},
-	{"model/bounded", []string{"model/bounded"}},
 	{"model/explore", []string{"model/explore"}},
 	{"model/tlc", []string{"model/tlc"}},
 	{"conformance", []string{"conformance", "conformance/perform", "tests/arena"}},
