@@ -1,9 +1,9 @@
 package zoo
 
 import (
-	"fmt"
 	"errors"
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
