@@ -62,7 +62,7 @@ func (a *avoider) avoids(op *trace.Op) bool {
 
 // did records an operation.
 func (a *avoider) did(op *trace.Op, out *perform.Result) {
-	if out.Err != nil || out.Skipped {
+	if (out.Err != nil && op.Kind != trace.OpCaptureEnd) || out.Skipped {
 		return
 	}
 	a.captured.follow(op)

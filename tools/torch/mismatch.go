@@ -35,6 +35,7 @@ type facts struct {
 	begun       map[spec.PoolID]bool // pools that requests go to
 	queryFailed bool                 // an event could not be queried or waited for
 	eagerUse    bool                 // since it was recorded in a capture
+	refusedUses map[int64]bool       // memory with uses that were refused since a capture was invalidated
 	completed   bool                 // several frees were completed in one operation
 	captures    int                  // under way
 	default2    map[int64]bool       // memory on a default stream that another device's is recorded for
@@ -63,7 +64,7 @@ func newFacts() facts {
 	return facts{
 		overflows: map[spec.PoolID]bool{}, released: map[spec.PoolID]bool{}, begun: map[spec.PoolID]bool{}, capturePool: map[spec.PoolID]bool{},
 		default2: map[int64]bool{}, owners: map[int64]trace.Op{}, places: map[int64]spec.Ptr{}, recorded: map[int64]bool{},
-		uses: map[int64][]use{},
+		uses: map[int64][]use{}, refusedUses: map[int64]bool{},
 	}
 }
 
@@ -183,12 +184,16 @@ func (m *mismatch) follow(op *trace.Op, out *perform.Result, g *fakegpu.GPU) {
 		f.queryFailed = true
 		f.eagerUse = f.eagerUse || failed.Code == 907 && rulesOf(&m.Header).Captures == upstream.CapturesByMark
 	}
-	if out.Err != nil || out.Skipped {
+	if _, invalidated := errors.AsType[*spec.CaptureInvalidatedError](out.Err); invalidated && op.Kind == trace.OpRecordStream {
+		f.refusedUses[op.ID] = true
+	}
+	if (out.Err != nil && op.Kind != trace.OpCaptureEnd) || out.Skipped {
 		return
 	}
 	m.uses(op, g)
 	switch op.Kind {
 	case trace.OpMalloc:
+		delete(f.refusedUses, op.ID)
 		f.owners[op.ID], f.places[op.ID] = *op, out.Ptr
 	case trace.OpRecordStream:
 		owner := f.owners[op.ID]

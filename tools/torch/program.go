@@ -116,9 +116,7 @@ func Run(area *conformance.Area, seed uint64, c Conditions, told func(operation 
 	if err != nil {
 		return Outcome{}, err
 	}
-	if exposes(&h) {
-		source.Program().ExposeForgottenUses()
-	}
+	prepare(source.Program(), &h)
 	pair.Watch(source.Program())
 	o := Outcome{Header: h, Listed: pair.Listed, Every: c.Every}
 	if room != nil && cap(*room) >= length {

@@ -41,6 +41,10 @@ var rules = []rule{
 	{"pools/freeable-searched", func(m *mismatch) bool {
 		return m.facts.useOnOOM && m.op.Kind == trace.OpMalloc && (m.says("already recording to mempool_id") || m.says("use_count > 0"))
 	}},
+	{"captures/invalidated", func(m *mismatch) bool {
+		_, invalidated := errors.AsType[*spec.CaptureInvalidatedError](m.Difference.ours.Err)
+		return m.op.Kind == trace.OpFree && (m.facts.refusedUses[m.op.ID] || invalidated && m.says("Invalid stream capture status"))
+	}},
 	{"captures/eager-use", func(m *mismatch) bool { return m.facts.eagerUse }},
 	{"captures/events-queried", func(m *mismatch) bool { return m.strict && m.cudaError(907) && m.op.Kind == trace.OpMalloc }},
 	{"failures/event-query", func(m *mismatch) bool { return m.facts.queryFailed }},
@@ -62,7 +66,7 @@ var rules = []rule{
 			(m.says("Could not find memory pool id for capture") || m.says("should not be capturing when the capture is ended"))
 	}},
 	{"captures/reuse-free-lost", func(m *mismatch) bool {
-		return m.config.GraphCaptureRecordStreamReuse && m.op.Kind == trace.OpFree && m.says("INTERNAL ASSERT FAILED")
+		return m.config.GraphCaptureRecordStreamReuse && (m.op.Kind == trace.OpFree || m.op.Kind == trace.OpMalloc) && m.says("INTERNAL ASSERT FAILED")
 	}},
 	{"checkpoints/used-block", func(m *mismatch) bool {
 		return m.op.Kind == trace.OpRestore && m.refused("streams may still use") && m.Difference.theirs.Err == nil
