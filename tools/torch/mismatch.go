@@ -38,6 +38,7 @@ type facts struct {
 	refusedUses map[int64]bool       // memory with uses that were refused since a capture was invalidated
 	completed   bool                 // several frees were completed in one operation
 	captures    int                  // under way
+	underWay    captured             // the same
 	default2    map[int64]bool       // memory on a default stream that another device's is recorded for
 	owners      map[int64]trace.Op   // mallocs of what was allocated
 	places      map[int64]spec.Ptr   // and where it is
@@ -172,6 +173,14 @@ func (m *mismatch) seeStraying(op *trace.Op, held [fakegpu.MaxDevices]bool, g *f
 	}
 }
 
+// inCapture reports whether an operation counts as one in a capture.
+func (m *mismatch) inCapture(op *trace.Op) bool {
+	if rulesOf(&m.Header).Captures == upstream.CapturesByMark {
+		return m.facts.underWay.has(m.facts.underWay.current(op))
+	}
+	return len(m.facts.begun) > 0
+}
+
 // follow records an operation that the reference has performed.
 func (m *mismatch) follow(op *trace.Op, out *perform.Result, g *fakegpu.GPU) {
 	f := &m.facts
@@ -191,6 +200,7 @@ func (m *mismatch) follow(op *trace.Op, out *perform.Result, g *fakegpu.GPU) {
 		return
 	}
 	m.uses(op, g)
+	f.underWay.follow(op)
 	switch op.Kind {
 	case trace.OpMalloc:
 		delete(f.refusedUses, op.ID)
@@ -212,7 +222,7 @@ func (m *mismatch) follow(op *trace.Op, out *perform.Result, g *fakegpu.GPU) {
 		if f.default2[op.ID] {
 			f.freed2 = append(f.freed2, f.places[op.ID])
 		}
-		f.remembered = f.remembered || f.recorded[op.ID] && len(f.begun) == 0
+		f.remembered = f.remembered || f.recorded[op.ID] && !m.inCapture(op)
 	case trace.OpPoolEnd:
 		delete(f.begun, op.Pool)
 	case trace.OpPoolBegin:

@@ -100,7 +100,7 @@ func newStreamSwitcher(h *trace.Header, seed uint64) *streamSwitcher {
 
 // switchCurrent lets an operation be called with any stream of its device current.
 func (w *streamSwitcher) switchCurrent(op *trace.Op) {
-	if w.random == nil || op.Kind == trace.OpMalloc || op.Kind.Target() != trace.TargetAllocator || w.random.IntN(3) > 0 {
+	if w.random == nil || op.Current != nil || op.Kind == trace.OpMalloc || op.Kind.Target() != trace.TargetAllocator || w.random.IntN(3) > 0 {
 		return
 	}
 	each := (len(w.header.Streams) - 1) / w.header.Devices

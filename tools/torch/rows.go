@@ -97,7 +97,11 @@ var rules = []rule{
 
 // otherObject: the order of frees has decided which Block object survives, and so a tie.
 func (m *mismatch) otherObject() bool {
-	if rulesOf(&m.Header).Ties != upstream.TiesByBlock || m.op.Kind != trace.OpMalloc || m.Difference.What != "address" {
+	if rulesOf(&m.Header).Ties != upstream.TiesByBlock || m.op.Kind != trace.OpMalloc {
+		return false
+	}
+	released := m.Difference.What == "trace entry" && m.freesMemory() // which goes by such ties
+	if m.Difference.What != "address" && !released {
 		return false
 	}
 	return m.facts.completed || completedFrees(m.Difference.ours.Entries) > 1
