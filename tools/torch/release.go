@@ -40,6 +40,13 @@ func drawnSettings(h *trace.Header) settings.Grammar {
 	return g
 }
 
+// laterSettings are settings that not every release knows, one for each such key.
+var laterSettings = []string{
+	"graph_capture_record_stream_reuse:True", "per_process_memory_fraction:0.5", "pinned_reserve_segment_size_mb:16",
+	"large_segment_size_mb:32", "throw_on_cudamalloc_oom:True", "pinned_free_catch_all:True", "pinned_max_round_threshold_mb:16",
+	"pinned_max_cached_size_mb:64", "expandable_segments_reserve:0.25", "expandable_segments_reserve_by_class:[a:0.5]",
+}
+
 // knownSettings leaves out what a release refuses.
 func knownSettings(text string, g settings.Grammar) string {
 	var kept []string
@@ -53,6 +60,17 @@ func knownSettings(text string, g settings.Grammar) string {
 		return ""
 	}
 	return whole
+}
+
+// withReserve is the header's settings, for half of the programs with expandable segments with a reserve for one,
+// which old releases do not know.
+func withReserve(h *trace.Header) string {
+	reserves := []string{"0.25", "0.1", "0.6", "1", "0.125G", "7"}
+	seed := h.Seed / 64
+	if seed%2 == 0 || !strings.Contains(h.Settings, "expandable_segments:True") || strings.Contains(h.Settings, "reserve:") {
+		return h.Settings
+	}
+	return h.Settings + ",expandable_segments_reserve:" + reserves[seed/2%int64(len(reserves))]
 }
 
 // splitSettings splits a string of settings at the commas outside of brackets.
