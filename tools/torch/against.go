@@ -229,7 +229,7 @@ func (a *against) program(area string, seed uint64) (Outcome, error) {
 // known are the settings that both builds know.
 func (a *against) known(text string) string {
 	for _, name := range a.grammars {
-		text = knownSettings(text, drawnSettings(&trace.Header{Release: name}))
+		text = knownSettings(text, rulesOf(&trace.Header{Release: name}).Settings)
 	}
 	return text
 }

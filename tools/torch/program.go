@@ -55,7 +55,7 @@ func (c *Conditions) header(h *trace.Header) {
 }
 
 func setUp(h *trace.Header) {
-	h.Settings = knownSettings(withReserve(h), drawnSettings(h))
+	h.Settings = knownSettings(withReserve(h), rulesOf(h).Settings)
 	h.Waits = true
 	h.Source = "gaugeblock torch"
 	each := (len(h.Streams) - 1) / h.Devices

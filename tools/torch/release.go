@@ -30,16 +30,6 @@ func releaseNumber(h *trace.Header) int {
 	return 211
 }
 
-// drawnSettings is the grammar of the settings that programs for a release have. 2.9 adds nodes to the
-// graph for graph_capture_record_stream_reuse, which the fake device has not.
-func drawnSettings(h *trace.Header) settings.Grammar {
-	g := rulesOf(h).Settings
-	if h.Release == "2.9" {
-		g.Keys ^= settings.KeyGraphReuse
-	}
-	return g
-}
-
 // laterSettings are settings that not every release knows, one for each such key.
 var laterSettings = []string{
 	"graph_capture_record_stream_reuse:True", "per_process_memory_fraction:0.5", "pinned_reserve_segment_size_mb:16",
@@ -96,7 +86,7 @@ func splitSettings(text string) (items []string) {
 func fit(op *trace.Op, h *trace.Header) {
 	switch op.Kind {
 	case trace.OpConfigure:
-		op.Settings = knownSettings(op.Settings, drawnSettings(h))
+		op.Settings = knownSettings(op.Settings, rulesOf(h).Settings)
 	case trace.OpPoolCreate:
 		op.NoSplit = op.NoSplit && releaseNumber(h) >= 210
 	}

@@ -65,6 +65,7 @@ var rules = []rule{
 		return m.config.GraphCaptureRecordStreamReuse && m.facts.captures > 0 &&
 			(m.says("Could not find memory pool id for capture") || m.says("should not be capturing when the capture is ended"))
 	}},
+	{"captures/reuse-nodes", (*mismatch).addedNodes},
 	{"captures/reuse-free-lost", func(m *mismatch) bool {
 		return m.config.GraphCaptureRecordStreamReuse && (m.op.Kind == trace.OpFree || m.op.Kind == trace.OpMalloc) && m.says("INTERNAL ASSERT FAILED")
 	}},
@@ -93,6 +94,19 @@ var rules = []rule{
 	{"order/deferred-frees", (*mismatch).otherObject},
 	{"oversize/part-freed", (*mismatch).oversizePart},
 	{"oversize/captured-pool", (*mismatch).oversizeCaptured},
+}
+
+// addedNodes: 2.9 has not reused a block, since its added nodes are not behind all of the stream's, or has asked for the
+// nodes of a stream that is not captured.
+func (m *mismatch) addedNodes() bool {
+	if m.Header.Release != "2.9" || !m.config.GraphCaptureRecordStreamReuse || m.op.Kind != trace.OpMalloc || len(m.facts.begun) == 0 {
+		return false
+	}
+	if m.says("status == cudaStreamCaptureStatusActive INTERNAL ASSERT FAILED") {
+		return !m.captured
+	}
+	d := m.Difference
+	return completedFrees(d.ours.Entries) > completedFrees(d.theirs.Entries)
 }
 
 // otherObject: the order of frees has decided which Block object survives, and so a tie.
