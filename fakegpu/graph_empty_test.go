@@ -1,20 +1,17 @@
-package fakegpu_test
+package fakegpu
 
 import (
 	"slices"
 	"testing"
 
-	"gaugeblock/fakegpu"
 	"gaugeblock/spec"
 )
 
 // TestEmptyNode: an empty node is in the graph, and the stream's next node depends on it when the program says so. What
 // would make a stream forget what it has captured is refused.
 func TestEmptyNode(t *testing.T) {
-	g, err := fakegpu.New(fakegpu.Config{})
-	must(t, err)
-	const stream = 0x100
-	must(t, g.AddStream(0, stream))
+	g := New(Config{})
+	stream := newStream(t, g)
 	must(t, g.BeginCapture(0, stream, spec.CaptureRelaxed))
 	terminals := func() (spec.Graph, []spec.GraphNode) {
 		info, err := g.CaptureStatus(0, stream)
