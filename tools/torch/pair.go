@@ -290,8 +290,8 @@ const (
 	remarkReserve   = "This allocation exceeds the expandable-segment reserve of"
 )
 
-// compareRemark compares what a message of running out of memory advises: with expandable segments nothing, or since
-// 2.15 something about their addresses.
+// compareRemark compares what a message of running out of memory advises: with expandable segments nothing in 2.14, and
+// since 2.15 something about their addresses.
 func (p *Pair) compareRemark(ours, theirs error) (what, our, their string) {
 	e, is := errors.AsType[*spec.OutOfMemoryError](ours)
 	full, both := errors.AsType[*binary.OutOfMemory](theirs)
@@ -301,8 +301,9 @@ func (p *Pair) compareRemark(ours, theirs error) (what, our, their string) {
 	want := remarkFragments
 	if config := p.reference.Allocator().(spec.Configurer).Config(); config.ExpandableSegments {
 		switch {
-		case !rulesOf(&p.header).Settings.Has("expandable_segments_reserve"):
+		case p.header.Release == "2.14":
 			want = ""
+		case !rulesOf(&p.header).Settings.Has("expandable_segments_reserve"):
 		case e.SegmentSize > config.Reserve.Of(e.DeviceTotal):
 			want = remarkReserve
 		default:

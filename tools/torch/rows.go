@@ -96,10 +96,16 @@ var rules = []rule{
 	{"oversize/captured-pool", (*mismatch).oversizeCaptured},
 }
 
-// addedNodes: 2.9 has not reused a block, since its added nodes are not behind all of the stream's, or has asked for the
-// nodes of a stream that is not captured.
+// addedNodes: 2.9 has not reused a block, since its added nodes are not before all of the stream's last ones, or has asked
+// for the nodes of a stream that is not captured; or a capture cannot end, since a node is on a stream that was not joined.
 func (m *mismatch) addedNodes() bool {
-	if m.Header.Release != "2.9" || !m.config.GraphCaptureRecordStreamReuse || m.op.Kind != trace.OpMalloc || len(m.facts.begun) == 0 {
+	if m.Header.Release != "2.9" || !m.config.GraphCaptureRecordStreamReuse {
+		return false
+	}
+	if m.op.Kind == trace.OpCaptureEnd {
+		return m.cudaError(904)
+	}
+	if m.op.Kind != trace.OpMalloc || len(m.facts.begun) == 0 {
 		return false
 	}
 	if m.says("status == cudaStreamCaptureStatusActive INTERNAL ASSERT FAILED") {
