@@ -66,14 +66,14 @@ func wantFound(t *testing.T, want, command string, variables ...string) {
 }
 
 // moduleVariable chooses another module for a mutant in a build with all of them.
-const moduleVariable = "GAUGEBLOCK_MUTANT_MODULE"
+const moduleVariable = "GAUGEBLOCK_MISTAKE_MODULE"
 
 // builtVariable says that this is a build with all mutants.
-const builtVariable = "GAUGEBLOCK_MUTANTS_BUILT"
+const builtVariable = "GAUGEBLOCK_MISTAKES_BUILT"
 
 // othersVariable has a mutant explored with all properties that hold at all bounds but that of the
 // mutant.
-const othersVariable = "GAUGEBLOCK_MUTANT_OTHERS"
+const othersVariable = "GAUGEBLOCK_MISTAKE_OTHERS"
 
 // TestUnchanged: without the mistake no property fails in these configurations, as far as
 // the counterexample goes.
@@ -143,6 +143,7 @@ func TestMain(m *testing.M) {
 	switch {
 	case err != nil:
 		fmt.Println(err)
+		os.Exit(1)
 	case v == nil:
 		fmt.Println("found: nothing")
 	default:
