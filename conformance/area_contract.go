@@ -30,7 +30,7 @@ var contractAreas = []Area{
 	{
 		Name: largeOnHost, What: "requests of 2 GiB and more, one at a time",
 		Devices: 1, Streams: 2, Memory: 64 * spec.GiB, Live: 1,
-		Settings: []string{""}, Few: []uint64{4096, 1 << 31, 1 << 32},
+		Settings: []string{""}, Few: []uint64{4096, 512, 40_000, 4096, 512, 40_000, 4096, 512, 40_000, 600_000, 1 << 31, 1 << 32},
 		Kinds: largeShares,
 	},
 	{

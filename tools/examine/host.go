@@ -74,6 +74,7 @@ type library struct {
 	gpu     *host.Process
 	running bool
 	busy    bool      // in a call
+	served  int       // calls of CUDA in it
 	due     []message // functions of the host that streams have called, for the process to run
 	says    string    // the library's contract, as it says
 }
@@ -193,6 +194,9 @@ func (l *library) close() {
 	l.process = nil
 }
 
+// mostCalls is how many calls of CUDA in one call are made while nothing but time has to pass.
+const mostCalls = 2000
+
 func (l *library) settle() { l.gpu.Settle() }
 
 // order sends an order.
@@ -239,7 +243,7 @@ func (l *library) call(m message) (words [8]uint64, exception string) {
 	}
 	defer l.calling()()
 	l.gpu.GPU.BoundQueries(mostQueries)
-	l.busy = true
+	l.busy, l.served = true, 0
 	err := l.tell(l.orders)
 	if err == nil {
 		err = l.order(m)
@@ -307,6 +311,9 @@ func (l *library) serve(m *message, extra []byte) error {
 		}
 		memory = append(memory, extra[8:8+n])
 		extra = extra[8+n:]
+	}
+	if l.served++; l.served%mostCalls == 0 { // it waits for a function of the host, say: time passes
+		l.gpu.GPU.DrainAll()
 	}
 	answer := message{Words: m.Words}
 	var answered [][]byte

@@ -575,6 +575,7 @@ extern "C" void gaugeblock_open(const char *directory) {
 	reinterpret_cast<gaugeblock_register>(dlsym(driver, "gaugeblock_cuda_register"))(call);
 	makeOwnStream = reinterpret_cast<void (*)(int, uint64_t)>(dlsym(driver, "gaugeblock_make_own_stream"));
 	makeCurrent = reinterpret_cast<void (*)(int)>(dlsym(driver, "gaugeblock_make_current"));
+	reinterpret_cast<void (*)()>(dlsym(driver, "gaugeblock_initialize"))(); // who has streams has called CUDA
 }
 
 // gaugeblock_run does what is ordered until there are no more orders.
