@@ -15,7 +15,7 @@ func TestSeeded(t *testing.T) {
 		t.Skip("many libraries: TestLevels and TestHang have the same goroutines")
 	}
 	const memory = "NoHazard NoIllegalAccess LiveBlocksDisjoint EverythingIsReturned"
-	const confused = " NoCrashes LegalCallsSucceed NothingIsStuck" // by what it gave out before
+	const confused = " NoCrashes LegalCallsSucceed NothingIsStuck GivesBackWhatItHas" // by what it gave out before
 	for _, test := range []struct{ build, contract, fault, broken string }{
 		{"", "", "", ""},
 		{"", "", "misaligns", "PointersAreAligned"},
