@@ -73,7 +73,7 @@ func (c *command) can() abilities {
 
 // begin makes a new allocator: the program is asked to, and started anew if it has ended.
 func (c *command) begin(gpu *fakegpu.GPU) error {
-	c.gpu = gpu
+	c.gpu, c.refusals = gpu, refusals{}
 	request := requestLine{Do: "begin", Devices: gpu.DeviceCount()}
 	if c.process != nil {
 		if err := c.listen(); err != nil {

@@ -96,7 +96,7 @@ func (l *library) begin(gpu *fakegpu.GPU) error {
 			return err
 		}
 	}
-	l.gpu, l.due = host.NewProcess(gpu), nil
+	l.gpu, l.due, l.refusals = host.NewProcess(gpu), nil, refusals{}
 	l.gpu.CallFunction = func(function, argument uint64) {
 		l.due = append(l.due, message{Type: orderFunction, Words: [8]uint64{function, argument}})
 	}
