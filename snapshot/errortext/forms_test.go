@@ -231,6 +231,10 @@ func TestTables(t *testing.T) {
 		if text := m.Explain(); !strings.Contains(text, test.device) || !strings.Contains(text, test.allocated) || !strings.Contains(text, "The last of 2 tables") || m.Times != 1 {
 			t.Error(text)
 		}
+		before := Find(strings.ReplaceAll(test.text, " MiB", " MB")) // as PyTorch wrote it before 2.0
+		if old, now := before.Explain(), m.Explain(); old != now {
+			t.Errorf("with MB for MiB:\n%s\nnot\n%s", old, now)
+		}
 	}
 }
 

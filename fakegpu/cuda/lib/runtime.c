@@ -99,18 +99,24 @@ GAUGEBLOCK_API Error cudaDeviceGetStreamPriorityRange(int *least, int *greatest)
 }
 
 GAUGEBLOCK_API Error cudaDeviceGetPCIBusId(char *id, int size, int device) {
-	snprintf(id, (size_t)size, "0000:%02X:00.0", device + 1);
-	return 0;
+	if (id == NULL || size <= 0) {
+		return ended(INVALID_VALUE);
+	}
+	int r = gaugeblock_device_there(device);
+	if (r == 0) {
+		snprintf(id, (size_t)size, "0000:%02X:00.0", device + 1);
+	}
+	return ended(r);
 }
 
 GAUGEBLOCK_API Error cudaDeviceGetByPCIBusId(int *device, const char *id) {
-	if (device == NULL) {
+	if (device == NULL || id == NULL) {
 		return ended(INVALID_VALUE);
 	}
 	unsigned bus = 0;
 	sscanf(id, "%*x:%x", &bus);
 	*device = (int)bus - 1;
-	return ended(bus == 0 ? INVALID_VALUE : 0);
+	return ended(gaugeblock_device_there(*device) != 0 ? INVALID_VALUE : 0);
 }
 
 GAUGEBLOCK_API Error cudaSetDeviceFlags(unsigned flags) {
@@ -725,7 +731,7 @@ GAUGEBLOCK_API Error cudaMemset(void *ptr, int value, size_t bytes) { return cud
 
 GAUGEBLOCK_API Error cudaGetDriverEntryPointByVersion(const char *name, void **function, unsigned version,
 	unsigned long long flags, int *status) {
-	if (function == NULL) {
+	if (name == NULL || function == NULL) {
 		return ended(INVALID_VALUE);
 	}
 	int answer;
