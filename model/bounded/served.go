@@ -184,8 +184,8 @@ func (c *CachingAllocator) promptlyReclaimed(from *model.State, label int, to *m
 // noNeedlessWait: a malloc waits for work only if no free block fits, and there is no room for what
 // it needs of the driver. Beside it only EmptyCache waits.
 func (c *CachingAllocator) noNeedlessWait(from *model.State, label int, to *model.State) bool {
-	waits := slices.ContainsFunc(from.Streams, func(x model.Stream) bool {
-		return len(to.StreamOf(x.ID).Work) < len(x.Work)
+	waits := slices.ContainsFunc(c.Streams, func(stream spec.Stream) bool {
+		return pendingWork(to, stream) < pendingWork(from, stream)+endedUses(from, to, stream)
 	})
 	if !waits || c.isFault(label) || slices.Contains(c.complete.all(), label) {
 		return true
@@ -194,27 +194,20 @@ func (c *CachingAllocator) noNeedlessWait(from *model.State, label int, to *mode
 	return label == c.emptyCache.label() || is && c.mustMakeRoom(from, stream, bytes)
 }
 
-// emptyCacheWaitsForAReason: see isWaitedFor.
-func (c *CachingAllocator) emptyCacheWaitsForAReason(from *model.State, label int, to *model.State) bool {
-	return label != c.emptyCache.label() || !slices.ContainsFunc(from.Streams, func(x model.Stream) bool {
-		return len(to.StreamOf(x.ID).Work) < len(x.Work) && !isWaitedFor(from, x.ID, to)
-	})
+// endedUses is how many uses by a stream a step has ended: each is work that is pending when the memory
+// is freed.
+func endedUses(from, to *model.State, stream spec.Stream) (n int) {
+	for _, h := range from.Truth.Held {
+		if !slices.Contains(to.Truth.Held, h) && slices.Contains(from.Truth.Touches, model.Touch{Ptr: h.Ptr, Stream: onDevice(stream)}) {
+			n++
+		}
+	}
+	return n
 }
 
 // emptyCacheLeavesNothingWaiting: outside of captures it waits for all.
 func (c *CachingAllocator) emptyCacheLeavesNothingWaiting(from *model.State, label int, to *model.State) bool {
 	return label != c.emptyCache.label() || len(from.Truth.Captures) > 0 || !waiting(to)
-}
-
-// isWaitedFor reports whether EmptyCache has a reason to wait for a stream: a block waits for it,
-// or memory of the stream is returned to the driver, or any is where the driver waits for all work.
-func isWaitedFor(from *model.State, id spec.DeviceStream, to *model.State) bool {
-	gone := returned(from, to)
-	return slices.ContainsFunc(from.Events, func(e model.Event) bool { return e.Stream == id }) ||
-		!everyBlock(from, func(_ *model.Segment, b *model.Block) bool {
-			return !b.IsDeferred() || !slices.Contains(b.StreamUses, id)
-		}) ||
-		slices.ContainsFunc(gone, func(g model.Grant) bool { return from.FreeWaits || g.Stream == id.Stream })
 }
 
 // mustMakeRoom reports whether a malloc can be served only if memory is returned first.
