@@ -38,7 +38,12 @@ LiveBlocksDisjoint ==
     /\ \A g, k \in segments : g = k \/ ~Overlap(g, k)
     /\ \A b, c \in blocks : b.allocated /\ c.allocated => b = c \/ ~Overlap(b, c)
 
-NoMergeableNeighbours == \A b \in blocks : IsFree(b) => Mergeable(Heap, b) = {}
+\* Of two neighbours in a segment that nothing uses one is mapped and one is not.
+NoMergeableNeighbours ==
+    \A g \in segments : \A b, c \in {x \in blocks : g.addr <= x.addr /\ x.addr < g.addr + g.size} :
+        /\ c.addr = b.addr + b.size /\ b.mapped = c.mapped
+        /\ ~b.allocated /\ b.eventCount = 0 /\ b.uses = {}
+        => c.allocated \/ c.eventCount > 0 \/ c.uses # {}
 
 SizesAndAlignment ==
     /\ \A b \in blocks : b.size > 0 /\ b.size % MinBlock = 0 /\ b.addr % MinBlock = 0
@@ -53,7 +58,9 @@ SizesAndAlignment ==
 RequestsFit ==
     \A b \in blocks : ~IsFree(b) =>
         /\ b.requested <= b.size
-        /\ IF SegmentOf(Heap, b).kind = "small"
+        /\ IF IF NoSplitPools = {} THEN FALSE ELSE SegmentOf(Heap, b).pool \in NoSplitPools
+           THEN TRUE
+           ELSE IF SegmentOf(Heap, b).kind = "small"
            THEN b.size <= SmallSize /\ b.size = RoundSize(b.requested)
            ELSE b.size > SmallSize
 

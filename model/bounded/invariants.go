@@ -161,13 +161,18 @@ func requestsFit(s *model.State) bool {
 	return everyBlock(s, func(g *model.Segment, b *model.Block) bool {
 		size := blockIn(s, b.RequestedSize)
 		switch {
-		case isInactive(b):
+		case isInactive(b), isNoSplit(s, g):
 			return true
 		case g.PoolKind == spec.LargePool:
 			return size <= b.Size && b.Size > s.Geometry.SmallSize
 		}
 		return b.Size <= s.Geometry.SmallSize && b.Size == size
 	})
+}
+
+// isNoSplit reports whether no malloc splits the blocks of a segment: its pool is marked so.
+func isNoSplit(s *model.State, g *model.Segment) bool {
+	return slices.ContainsFunc(s.Pools, func(p model.Pool) bool { return p.ID == g.Pool && p.NoSplit })
 }
 
 // activeBlocksAreMapped: they, and what the program holds, are backed by memory of the

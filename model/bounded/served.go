@@ -27,12 +27,21 @@ func granted(s *model.State) (bytes uint64) {
 // holds memory of them, or uses the pool that they are of.
 func kept(s *model.State) (bytes uint64) {
 	for _, g := range s.Truth.Granted {
-		held := slices.ContainsFunc(s.Truth.Held, func(h model.Held) bool { return s.MemoryOf(h).Overlaps(g.Memory) })
+		held := slices.ContainsFunc(s.Truth.Held, func(h model.Held) bool { return occupied(s, h).Overlaps(g.Memory) })
 		if held || useCount(s, poolAt(s, g.Memory.Ptr)) > 0 {
 			bytes += g.Memory.Bytes
 		}
 	}
 	return bytes
+}
+
+// occupied is what cannot be returned of what the program holds: of a pool with no_split it is the
+// whole block.
+func occupied(s *model.State, h model.Held) spec.Range {
+	if b, g := blockAt(s, toUnits(h.Ptr)); b != nil && isNoSplit(s, g) {
+		return spec.Range{Ptr: b.Address, Bytes: b.Size}
+	}
+	return s.MemoryOf(h)
 }
 
 // A fit is a free block in which a request fits.
@@ -308,6 +317,8 @@ func fitsRequest(s *model.State, g *model.Segment, b *model.Block, h model.Held)
 	size := blockIn(s, h.Bytes)
 	most := s.Geometry.MinBlock - 1
 	switch {
+	case isNoSplit(s, g):
+		most = g.Size
 	case g.Expandable || g.PoolKind == spec.SmallPool:
 	case size >= s.Config.MaxSplitSize:
 		most = s.Config.MaxNonSplitRounding - 1

@@ -24,7 +24,7 @@ func TestExpandable(t *testing.T) {
 
 func TestPools(t *testing.T) {
 	holds(t, "pools_forbidden", "pools_tiny", "pools_tiny Streams={1} OverflowPools={1}", "pools_oversize Streams={1}", "pools_oversize Streams={1} Memory=12", "used_pools", "used_pools_oversize", "pools_oversize",
-		"oversize_forbidden", "two_overflow", "pool_end", "pools_tiny Sizes={2} Memory=4 Streams={1}", "recorded_own",
+		"oversize_forbidden", "two_overflow", "no_split", "no_split_pages", "pool_end", "pools_tiny Sizes={2} Memory=4 Streams={1}", "recorded_own",
 		"pools_tiny Streams={1,2,3} Memory=1 SmallBuffer=1", "pools_tiny Limit=4 SmallBuffer=1 Memory=6 Streams={1}")
 }
 
@@ -49,7 +49,7 @@ func TestTwoStep(t *testing.T) {
 }
 
 func TestSettings(t *testing.T) {
-	holds(t, "settings_streams", "settings", "garbage", "garbage GarbageCollectionThreshold=10", "garbage_kinds", "garbage_streams", "need_memory", "need_memory_streams")
+	holds(t, "settings_streams", "settings", "garbage_unlimited", "garbage", "garbage GarbageCollectionThreshold=10", "garbage_kinds", "garbage_streams", "need_memory", "need_memory_streams")
 }
 
 func TestFaults(t *testing.T) {
