@@ -266,4 +266,17 @@ GrowsAtLowest(stream, bytes) ==
         \A x \in given' \ given, g \in segments : Inside(MemoryOf(x), g) =>
             \A f \in segments : f.stream = stream /\ f.pool = g.pool /\ f.kind = g.kind =>
                 \A b \in PlacesFor(f, bytes) : x.addr <= b.addr
+
+\* Where ties go by what was made first: blocks keep their order, what is obtained comes last, and so
+\* does the block that is split off a free one, if it is blocks that are made.
+IsKeptAs(b, d) == IF b.allocated THEN Inside(b, d) ELSE End(b) = End(d) /\ b.addr <= d.addr
+KeepsOrder ==
+    LET isNew(d) == \E y \in Obtained : Inside(d, y)
+        isSplitOff(d) == /\ Ties = "block" /\ \E x \in given' \ given : x.addr = d.addr
+                         /\ \E c \in blocks \cup Obtained : c.addr = d.addr /\ c.size > d.size
+    IN Returned = {} /\ Waiting = {} =>
+        /\ \A b, c \in blocks, d, e \in blocks' :
+               d # e /\ b.made < c.made /\ IsKeptAs(b, d) /\ IsKeptAs(c, e) => d.made < e.made
+        /\ \A d, e \in blocks' : isNew(d) /\ ~isNew(e) => e.made < d.made
+        /\ \A d \in blocks' : isSplitOff(d) => \A e \in blocks' \ {d} : e.made < d.made
 =============================================================================

@@ -116,7 +116,10 @@ func (m *GarbageCollection) property(name string, fair [][]int, to *explore.Opti
 func (m *GarbageCollection) always() []string {
 	others := []string{"NoNeedlessReturn", "CountersFollowHistory", "BestFitServes"}
 	names := slices.DeleteFunc(m.CachingAllocator.always(), func(name string) bool { return slices.Contains(others, name) })
-	return append(names, "GarbageIsCollected", "NoNeedlessCollection", "OldestAreCollected", "YoungAreKept", "AgesCountSearches")
+	if m.Limit <= m.Memory {
+		names = append(names, "GarbageIsCollected")
+	}
+	return append(names, "NoNeedlessCollection", "OldestAreCollected", "YoungAreKept", "AgesCountSearches")
 }
 
 // fairness implements Module.

@@ -103,13 +103,19 @@ func (c *CachingAllocator) failuresSayTheTruth(from *model.State, label int, to 
 	return *told == want && told.Limited == (c.Limit <= c.Memory) && (!told.Limited || told.Limit == c.Limit)
 }
 
-// countersFollowHistory: a step counts what it does.
+// countersFollowHistory: a step counts what it does, and the statistics have the counters.
 func (c *CachingAllocator) countersFollowHistory(from *model.State, label int, to *model.State) bool {
 	stream, bytes, isMalloc := c.request(label)
 	before, after := from.Counters, to.Counters
 	captured := underway(from, stream)
 	if c.isFault(label) {
 		return true
+	}
+	if stats := to.Stats(); stats.NumAllocRetries != after.NumAllocRetries || stats.NumOOMs != after.NumOOMs ||
+		stats.NumSyncAllStreams != after.NumSyncAllStreams || stats.NumDeviceAlloc != after.NumDeviceAlloc ||
+		stats.NumDeviceFree != after.NumDeviceFree || stats.OversizeAllocations.Current != after.OversizeAllocations ||
+		stats.OversizeSegments.Current != after.OversizeSegments {
+		return false
 	}
 	ooms, retries, waits := int64(0), int64(0), int64(0) // that are known
 	known := true

@@ -7,6 +7,7 @@ import (
 	"gaugeblock/model"
 	"gaugeblock/model/explore"
 	"gaugeblock/spec"
+	"gaugeblock/upstream"
 )
 
 // The invariants, by their names in docs/invariants.md and tla/Invariants.tla.
@@ -53,6 +54,9 @@ func (c *CachingAllocator) always() []string {
 	}
 	if c.Config.ExpandableSegments {
 		return append(names, "ExpandableSegmentsGrow", "LowestRangeGrows", "RangesHaveRoom", "PagesAreUsed", "PagesKeepToLimit") // pages can pass the limit: see MCExpandable_weak_limit.cfg
+	}
+	if c.Rules.Ties != upstream.TiesByAddress {
+		names = append(names, "OrderIsKept")
 	}
 	if c.Limit <= c.Memory {
 		names = append(names, "LimitHolds")

@@ -53,10 +53,11 @@ var modules = map[string]module{
 	// With the properties of what programs are owed alone (Served.tla).
 	"CoreServed":  {"core", owed, concat(owedSteps, []string{"JustEnoughIsReturned", "LargestAreReturned", "NoNeedlessReturn"})},
 	"PagesServed": {"core", []string{"MallocsAreServed"}, concat(owedSteps, []string{"ExpandableSegmentsGrow", "PagesKeepToLimit", "PagesAreUsed", "EmptyRangesAreReleased"})},
-	"PoolsServed": {"pools", concat(owed, []string{"UnusedPoolsAreErased", "UnusedPoolsAreReleased", "UsesAreTouches", "OverflowPoolsServe"}),
+	"PoolsServed": {"pools", concat(owed, []string{"UnusedPoolsAreErased", "UnusedPoolsAreReleased", "UsesAreTouches", "OverflowPoolsServe", "NoSplitBlocksAreWhole"}),
 		concat(owedSteps, []string{"GraphUsesAreNotAwaited", "LivePoolsServe", "OverflowPoolsInOrder", "RequestsAreRouted"})},
 	"PoolsExpandableServed": {"pools", nil, []string{"PagesAreCounted"}},
 	"WaitsServed":           {"core", nil, []string{"EmptyCacheWaitsForAReason", "EmptyCacheWaitsNoLonger"}},
+	"TiesServed":            {"core", nil, []string{"OrderIsKept"}},
 	"LimitServed":           {"core", []string{"LimitHolds"}, nil},
 	"CheckpointServed":      {"checkpoint", []string{"CheckpointsCanBeTaken", "CheckpointsCanBeRestored"}, nil},
 	"TwoStepServed":         {"two_step", nil, []string{"AllIsReturnedAtLast", "DriverServes"}},
@@ -93,7 +94,7 @@ func (m *mutant) file() string {
 	switch m.module {
 	case "PagesServed":
 		return "MCExpandable"
-	case "WaitsServed", "LimitServed":
+	case "WaitsServed", "LimitServed", "TiesServed":
 		return "MCCore"
 	}
 	return name
