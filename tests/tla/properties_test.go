@@ -26,7 +26,8 @@ var changes = map[string]func(s *bounded.State) bool{
 	"LiveBlocksDisjoint": func(s *bounded.State) bool {
 		return eachHeld(s, func(h model.Held) { s.Truth = s.Truth.Hold(h) })
 	},
-	"NoMergeableNeighbours": splitAll,
+	"NoMergeableNeighbours":      splitAll,
+	"NothingMergeableSideBySide": splitAll,
 	"SizesAndAlignment": func(s *bounded.State) bool {
 		return eachBlock(s, func(g *model.Segment, _ *model.Block) bool { g.Size++; return true })
 	},
@@ -86,12 +87,15 @@ var changes = map[string]func(s *bounded.State) bool{
 	"EndCompletesDeferred": func(s *bounded.State) bool {
 		return eachBlock(s, func(_ *model.Segment, b *model.Block) bool { b.State, b.StreamUses = spec.Inactive, nil; return true })
 	},
-	"LowestRangeGrows":       moveHeld,
+	"LowestRangeGrows": moveHeld,
 	"NoSplitBlocksAreWhole": func(s *bounded.State) bool {
 		return eachBlock(s, func(_ *model.Segment, b *model.Block) bool { b.Size--; return len(s.Pools) > 0 })
 	},
 	"OrderIsKept": func(s *bounded.State) bool {
-		return eachBlock(s, func(g *model.Segment, b *model.Block) bool { g.Made, b.Made = -g.Made, -b.Made; return len(s.Segments) > 1 })
+		return eachBlock(s, func(g *model.Segment, b *model.Block) bool {
+			g.Made, b.Made = -g.Made, -b.Made
+			return len(s.Segments) > 1
+		})
 	},
 	"GrantIsUsed":            moveHeld,
 	"CheckpointsAreKept":     func(s *bounded.State) bool { s.Checkpoints = nil; return true },

@@ -36,7 +36,7 @@ var released = []string{"MallocsAreServed", "EmptyCacheReleasesAll"}
 var counts = []string{"DriverSegmentsAreCounted"}
 
 var owed = []string{
-	"MallocsAreServed", "BlocksFitRequests", "RemaindersCanServe", "OversizeSegmentsAreWhole",
+	"MallocsAreServed", "BlocksFitRequests", "RemaindersCanServe", "OversizeSegmentsAreWhole", "NothingMergeableSideBySide",
 }
 
 var owedSteps = []string{"PromptlyReclaimed", "NoNeedlessWait", "EmptyCacheWaitsForAReason", "BestFitServes", "SegmentsFitRequests"}
