@@ -38,6 +38,8 @@ type System struct {
 	marks  bool // the program marks its captures
 	marked int  // captures that were marked as begun, and not as ended
 
+	mostEvents int // that were needed at a time
+
 	faults     int // failures of driver calls so far
 	after      map[callAfter]int
 	configured bool // a setting may have been changed

@@ -445,7 +445,7 @@ func (p *PrivatePools) emptyCacheReleasesAll(s *model.State) bool {
 }
 
 // overflowsOnOutOfMemory: a pool serves requests of the default pool only where the driver does
-// not (use_on_oom).
+// not (use_on_oom); with UseOnOOMLast where it does not although all is returned that can be.
 func (p *PrivatePools) overflowsOnOutOfMemory(from *model.State, label int, to *model.State) bool {
 	stream, bytes, is := p.request(label)
 	if !is || !routedTo(from, stream).IsDefault() {
@@ -454,6 +454,9 @@ func (p *PrivatePools) overflowsOnOutOfMemory(from *model.State, label int, to *
 	overflows := slices.ContainsFunc(to.Truth.Held, func(h model.Held) bool {
 		return !h.Pool.IsDefault() && !slices.Contains(from.Truth.Held, h)
 	})
+	if overflows && p.Rules.UseOnOOMLast && len(from.Truth.Captures) == 0 && kept(from)+p.segmentFor(bytes) <= p.room() {
+		return false
+	}
 	return !overflows || granted(from)+p.segmentFor(bytes) > p.room()
 }
 
