@@ -60,15 +60,16 @@ def load_libraries(folder):
 
 def users_libraries():
     """Libraries that are better taken from the user's wheels, if they are there: the run-time compiler.
-    It looks for its builtins by their name alone, so they are loaded here."""
+    It looks for its builtins by their name alone, and cuDNN for it, so they are loaded here."""
     found = set()
     for path in sys.path:
         for part in ("cuda_nvrtc/lib", "cu13/lib", "cu12/lib"):
             folder = os.path.join(path, "nvidia", part)
             if os.path.isdir(folder):
-                found.update(n for n in os.listdir(folder) if n.startswith("libnvrtc.so."))
-                for builtins in (n for n in os.listdir(folder) if n.startswith("libnvrtc-builtins.so.")):
-                    ctypes.CDLL(os.path.join(folder, builtins), ctypes.RTLD_GLOBAL)
+                compilers = [n for n in os.listdir(folder) if n.startswith("libnvrtc.so.")]
+                for name in [n for n in os.listdir(folder) if n.startswith("libnvrtc-builtins.so.")] + compilers:
+                    ctypes.CDLL(os.path.join(folder, name), ctypes.RTLD_GLOBAL)
+                found.update(compilers)
     return found
 
 
