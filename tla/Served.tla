@@ -133,14 +133,6 @@ NothingWaitsInVain(withCaptures) ==
 
 Waits == \E s \in Streams : Len(work'[s]) < Len(work[s])
 
-\* Where EmptyCache waits for a stream a block waits for it, or memory of the stream is returned to the
-\* driver, or any is where the driver waits for all work.
-WaitsForAReason ==
-    \A s \in Streams : Len(work'[s]) < Len(work[s]) =>
-        \/ events[s] # <<>>
-        \/ \E b \in Waiting : s \in b.uses
-        \/ \E y \in device \ device' : OwnWork \/ y.stream = s
-
 \* A malloc can be served only if memory is returned first.
 MustMakeRoom(pool, stream, bytes) == ~Cached(pool, stream, bytes) /\ ~HasRoom(bytes)
 

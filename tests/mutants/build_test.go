@@ -2,6 +2,7 @@ package mutants
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -100,9 +101,38 @@ func (b *build) write() error {
 	}
 	texts[filepath.Join(b.root, filepath.FromSlash(b.folder), "mutants_choose.go")] =
 		fmt.Sprintf(addedPackage, filepath.Base(b.folder), slices.Max(b.order)+1)
+	if err := addOverlay(*base, texts); err != nil {
+		return err
+	}
 	var err error
 	b.overlay, err = rewrite.Overlay(b.dir, texts)
 	return err
+}
+
+// addOverlay adds the files of an overlay. One that is changed has no other text.
+func addOverlay(file string, texts map[string]string) error {
+	if file == "" {
+		return nil
+	}
+	list, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	var overlay struct{ Replace map[string]string }
+	if err := json.Unmarshal(list, &overlay); err != nil {
+		return fmt.Errorf("%s: %w", file, err)
+	}
+	for path, other := range overlay.Replace {
+		text, err := os.ReadFile(other)
+		if err != nil {
+			return err
+		}
+		if texts[path] != "" {
+			return fmt.Errorf("%s has %s, which mutants change", file, path)
+		}
+		texts[path] = string(text)
+	}
+	return nil
 }
 
 func (b *build) command(args ...string) *exec.Cmd {

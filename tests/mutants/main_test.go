@@ -25,6 +25,7 @@ var folders = []folder{
 	{"alloc", []string{"alloc", "tests/concurrent", "tests/golden", "tests/upstream", "tests/linearizability", "tests/property", "tests/earlyreuse", "internal/refinement"}},
 	{"fakegpu", []string{"fakegpu", "tests/earlyreuse", "alloc", "tests/upstream", "tools/check", "tools/replay"}},
 	{"model", []string{"model", "model/bounded", "internal/refinement", "tests/linearizability"}},
+	{"model/bounded", []string{"model/bounded", "tests/tla/alone"}},
 	{"spec", []string{"spec", "spec/settings", "spec/invariant", "alloc", "fakegpu"}},
 	{"spec/settings", []string{"spec/settings", "spec", "alloc"}},
 	{"spec/trace", []string{"spec/trace", "tools/replay", "tests/golden"}},
@@ -60,6 +61,7 @@ var (
 	with    = flag.String("tests", "", "run the tests of these packages, with commas, and not those that go with the folder")
 	workers = flag.Int("workers", runtime.NumCPU(), "mutants that are tried at a time")
 	list    = flag.Bool("list", false, "list the mutants and do nothing")
+	base    = flag.String("overlay", "", "build with the files of this overlay too")
 	prune   = flag.Bool("prune", false, "take the arguments about what is no mutant any more out of "+equivalentFile)
 )
 
