@@ -285,9 +285,11 @@ UsedPools == {q.id : q \in {r \in pools : r.useCount > 0}}
 \* (A property of steps.)
 OverflowsOnOutOfMemory ==
     [][\A s \in Streams, n \in Sizes :
-          Malloc(s, n) /\ RoutedTo(s) = 0 /\ (\E x \in given' \ given : x.pool # 0) =>
-              IF UseOnOOMLast /\ captures = <<>> THEN SumOfSizes(Kept(UsedPools)) + SegmentNeeded(n) > Room
-              ELSE SumOfSizes(device) + SegmentNeeded(n) > Room]_vars
+          IF UseOnOOMLast /\ captures = <<>>
+          THEN Malloc(s, n) /\ RoutedTo(s) = 0 /\ (\E x \in given' \ given : x.pool # 0) =>
+                   SumOfSizes(Kept(UsedPools)) + SegmentNeeded(n) > Room
+          ELSE Malloc(s, n) /\ RoutedTo(s) = 0 /\ (\E x \in given' \ given : x.pool # 0) =>
+                   SumOfSizes(device) + SegmentNeeded(n) > Room]_vars
 
 (***************************************************************************)
 (* What a program is owed (Served.tla).                                    *)

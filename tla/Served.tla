@@ -33,14 +33,12 @@ Room == Min({Limit, Memory})
 
 \* What cannot be returned of what the program holds: of a pool with no_split it is the whole block.
 Occupied(x) ==
-    IF NoSplitPools = {} THEN MemoryOf(x)
-    ELSE IF x.pool \in NoSplitPools THEN CHOOSE b \in blocks : b.addr = x.addr
-    ELSE MemoryOf(x)
+    IF x.pool \in NoSplitPools THEN CHOOSE b \in blocks : b.addr = x.addr ELSE MemoryOf(x)
 
 \* The grants that cannot be returned, however long is waited: the program holds memory of
 \* them, or uses the pool that they are of.
 Kept(usedPools) ==
-    {y \in device : \/ \E x \in given : Overlap(Occupied(x), y)
+    {y \in device : \/ \E x \in given : Overlap(IF NoSplitPools = {} THEN MemoryOf(x) ELSE Occupied(x), y)
                     \/ \E g \in segments : Inside(y, g) /\ g.pool \in usedPools}
 
 \* A block waits for events, or its free is deferred.  What a malloc frees first may be merged

@@ -20,6 +20,7 @@ var NotDriven = map[string]string{
 	"garbage_kinds":       "as garbage",
 	"garbage_unlimited":   "as garbage",
 	"no_split":            "a walk marks no pool so; random programs do",
+	"no_split_pages":      "as no_split",
 	"need_memory":         "a walk registers no callbacks",
 	"need_memory_streams": "as need_memory",
 
