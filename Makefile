@@ -67,10 +67,12 @@ fuzz:
 	$(GO) test ./model/tlc -run '^$$' -fuzz FuzzCanonicalState -fuzztime $(FUZZTIME)
 	$(GO) test ./tools/check -run '^$$' -fuzz FuzzReader -fuzztime $(FUZZTIME)
 
-# The C of the fake GPU's libraries under the sanitizers of the compiler, called at random.
+# The C of the fake GPU's libraries under the sanitizers of the compiler, called at random, and by libFuzzer for
+# FUZZSECONDS (which needs clang).
+FUZZSECONDS ?= 300
 .PHONY: sanitize
 sanitize:
-	$(GO) test ./fakegpu/cuda -run TestAnyCalls -count 1 -v
+	$(GO) test ./fakegpu/cuda -run 'TestAnyCalls|TestFuzz' -count 1 -v -timeout 0 -args -fuzz-seconds $(FUZZSECONDS)
 
 # Slow searches: every broken allocator of tests/broken from five seeds, every rule of
 # tests/graphtree, RMM's bugs, every locking mistake and every lock that is left out, and

@@ -257,9 +257,8 @@ func (c *comparing) widen(p *Prediction, limit uint64) {
 			r.include(min(recorded, most))
 			p.Runs[i].upTo = most
 		default:
-			low, high := r.Low-uint64(min(part, 1)*float64(r.Low)), r.High+uint64(part*float64(r.High))
-			r.include(max(low, p.PeakAllocated))
-			r.include(min(high, max(most, r.High)))
+			r.include(p.PeakAllocated) // the start may have been packed without gaps
+			r.include(min(r.High+uint64(part*float64(r.High)), max(most, r.High)))
 		}
 	}
 	if limit == 0 {

@@ -100,7 +100,7 @@ func (b *build) write() error {
 		b.files[file], texts[path] = v, v.text
 	}
 	texts[filepath.Join(b.root, filepath.FromSlash(b.folder), "mutants_choose.go")] =
-		fmt.Sprintf(addedPackage, filepath.Base(b.folder), slices.Max(b.order)+1)
+		fmt.Sprintf(addedPackage, b.mutants[b.order[0]].in.pkg, slices.Max(b.order)+1)
 	if err := addOverlay(*base, texts); err != nil {
 		return err
 	}
@@ -142,21 +142,21 @@ func (b *build) command(args ...string) *exec.Cmd {
 }
 
 // binary is the file of the tests of a package.
-func (b *build) binary(pkg string) string { return filepath.Join(b.dir, filepath.Base(pkg)+".test") }
+func (b *build) binary(pkg string) string {
+	return filepath.Join(b.dir, strings.ReplaceAll(pkg, "/", "-")+".test")
+}
 
-// tests builds the tests of packages, in one call of the go command, which compiles what they share
-// once.
+// tests builds the tests of packages.
 func (b *build) tests(packages []string, race bool) error {
-	args := []string{"test", "-c", "-vet=off", "-o", b.dir + string(filepath.Separator), "-overlay", b.overlay}
+	args := []string{"test", "-c", "-vet=off", "-overlay", b.overlay}
 	if race {
 		args = append(args, "-race")
 	}
 	for _, pkg := range packages {
 		pkg, _, _ = strings.Cut(pkg, " ")
-		args = append(args, "./"+pkg)
-	}
-	if out, err := b.command(args...).CombinedOutput(); err != nil {
-		return fmt.Errorf("%w\n%s", err, bytes.TrimSpace(out))
+		if out, err := b.command(append(slices.Clone(args), "-o", b.binary(pkg), "./"+pkg)...).CombinedOutput(); err != nil {
+			return fmt.Errorf("%w\n%s", err, bytes.TrimSpace(out))
+		}
 	}
 	return nil
 }
