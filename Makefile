@@ -67,16 +67,18 @@ fuzz:
 	$(GO) test ./model/tlc -run '^$$' -fuzz FuzzCanonicalState -fuzztime $(FUZZTIME)
 	$(GO) test ./tools/check -run '^$$' -fuzz FuzzReader -fuzztime $(FUZZTIME)
 
-# The C of the fake GPU's libraries under the sanitizers of the compiler, called at random.
+# The C of the fake GPU's libraries under the sanitizers of the compiler, called at random, and by libFuzzer for
+# FUZZSECONDS (which needs clang).
+FUZZSECONDS ?= 300
 .PHONY: sanitize
 sanitize:
-	$(GO) test ./fakegpu/cuda -run TestAnyCalls -count 1 -v
+	$(GO) test ./fakegpu/cuda -run 'TestAnyCalls|TestFuzz' -count 1 -v -timeout 0 -args -fuzz-seconds $(FUZZSECONDS)
 
 # Slow searches: every broken allocator of tests/broken from five seeds, every rule of
 # tests/graphtree, RMM's bugs, every locking mistake and every lock that is left out, and
 # thousands of programs under the scheduler of tests/linearizability. "make test" has a
 # sample of most.
-.PHONY: search mutants alone locks
+.PHONY: search mutants alone weakened locks
 search:
 	$(GO) test ./tests/broken ./tests/graphtree ./tools/zoo -v -count 1 -timeout 2h -run 'TestFound|TestRules|TestZoo' -args -search
 	$(GO) test ./tests/linearizability -v -count 1 -timeout 2h -args -search
@@ -92,6 +94,14 @@ mutants:
 # All small changes of the model, which exploring with its properties alone must notice.
 alone:
 	$(GO) test ./tests/mutants -v -count 1 -timeout 0 -args -try -n 0 -tests tests/tla/alone model
+
+# Small changes of the properties, with all mistakes of tests/tla/mutants in the model: one of these must then
+# be found otherwise, or not at all.
+weakened:
+	dir=$$(mktemp -d); $(GO) test ./tests/tla/mutants -count 1 -args -overlay $$dir && \
+	GAUGEBLOCK_MUTANTS_BUILT=1 $(GO) test ./tests/mutants -v -count 1 -timeout 0 -args -try -seed $(SEED) -n $(N) \
+		-overlay $$dir/overlay.json -tests "tests/tla/mutants TestMutants" model/bounded; \
+	status=$$?; rm -r $$dir; exit $$status
 
 # Each lock of alloc/ is left out, and a test under the race detector must notice.
 locks:

@@ -50,8 +50,7 @@ func (d *device) mayCaptureLocked() (bool, error) {
 	}
 	info, err := d.captureInfo(d.id, d.operation.stream)
 	if err == nil && info.Status == spec.CaptureInvalidated {
-		reason := fmt.Sprintf("the capture of the current stream, %v, was invalidated", d.operation.stream)
-		err = &spec.InvalidStateError{Op: "capture", Reason: reason}
+		err = &spec.CaptureInvalidatedError{Device: d.id, Stream: d.operation.stream}
 	}
 	return err == nil && info.Status != spec.CaptureNone, err
 }

@@ -127,6 +127,30 @@ func (p *Program) forgetsCapture(op *trace.Op) bool {
 		slices.ContainsFunc(p.captures, func(k *captureState) bool { return k.freed && k.device == op.Device })
 }
 
+// beside lets another thread make a call while a capture is under way, every third time: one whose current stream
+// is the default stream. Where any routing counts as a capture that decides nothing.
+func (g *Generator) beside(op *trace.Op) {
+	if len(g.program.captures) == 0 || g.program.rules.Captures != upstream.CapturesByMark || !chance(g, 3) {
+		return
+	}
+	switch op.Kind {
+	case trace.OpFree, trace.OpRecordStream, trace.OpEmptyCache:
+		op.Current = new(int)
+	}
+}
+
+// usedInCapture reports whether a stream that is being captured uses memory: the event of a free by a thread beside
+// the capture would be recorded in it (captures/eager-use).
+func (p *Program) usedInCapture(m *memory) bool {
+	return slices.ContainsFunc(m.uses, func(u use) bool { return p.streams[u.slot].capture != nil })
+}
+
+// mayEmptyBeside reports whether a thread beside the captures may empty the cache: none forbids it, and none
+// would have its deferred frees completed (captures/memory-freed).
+func (p *Program) mayEmptyBeside() bool {
+	return !p.strict(nil) && !slices.ContainsFunc(p.captures, func(k *captureState) bool { return k.freed })
+}
+
 // ExposeForgottenUses lets the program do what it otherwise keeps away from: it frees
 // memory whose uses are forgotten, records a stream for the same memory in a capture and
 // outside, and asks for memory that a capture under way uses.

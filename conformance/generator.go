@@ -45,6 +45,7 @@ func (g *Generator) make(op *trace.Op) {
 	const attempts = 50
 	for range attempts {
 		*op = g.propose()
+		g.beside(op)
 		if g.program.Prepare(op) {
 			return
 		}

@@ -116,6 +116,9 @@ func (p *Program) Prepare(op *trace.Op) bool {
 	if op.Stream >= len(p.header.Streams) || op.On >= len(p.header.Streams) || p.slot(op.Device, op.Stream) < 0 {
 		return false
 	}
+	if p.spoils && p.addsToSpoiled(op) {
+		return false
+	}
 	k := p.kind(op.Kind)
 	if op.Expect.Error != "" {
 		return k.misuse != nil && k.misuse.wrong(p, op)

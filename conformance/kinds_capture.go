@@ -25,7 +25,8 @@ var captureKinds = map[trace.OpKind]kind{
 	},
 	trace.OpCaptureEnd: {
 		propose: (*Generator).captureEnd, allowed: (*Program).mayEndCapture, did: (*Program).endedCapture,
-		atEnd: ending{stageGraphs, (*Program).destroyNext},
+		failed: func(p *Program, op *trace.Op, _ *perform.Result) { p.endCapture(p.state(op).capture) },
+		atEnd:  ending{stageGraphs, (*Program).destroyNext},
 	},
 	trace.OpMarkBegin: {
 		notProposed: "captures are marked where they begin and end",
@@ -116,7 +117,7 @@ func (p *Program) endNextCapture() (op trace.Op, more bool) {
 	case p.unrouted == k:
 		op.Kind, op.By = trace.OpPoolBegin, trace.ByCapture
 		op.Pool = spec.PoolID{Capture: uint64(max(p.poolIDs, 1))}
-	case m >= 0:
+	case m >= 0 && !k.spoiled:
 		op.Kind, op.On = trace.OpWaitStream, p.streams[m].index
 	default:
 		op.Kind, op.Graph = trace.OpCaptureEnd, p.graphIDs
@@ -150,19 +151,45 @@ func (g *Generator) captureEnd() trace.Op {
 
 func (p *Program) mayEndCapture(op *trace.Op) bool {
 	k := p.state(op).capture
-	return k != nil && k.origin == p.slot(op.Device, op.Stream) && k.unjoined() < 0 &&
+	return k != nil && k.origin == p.slot(op.Device, op.Stream) && (k.spoiled || k.unjoined() < 0) &&
 		!p.strict(k) && p.graph(op.Graph) == nil
 }
 
 func (p *Program) endedCapture(op *trace.Op, _ *perform.Result) {
 	k := p.state(op).capture
+	p.endCapture(k)
+	p.graphs = append(p.graphs, &graphState{id: op.Graph, device: op.Device, needs: k.needs, pools: k.pools, latest: k.origin})
+	p.graphIDs = max(p.graphIDs, op.Graph+1)
+}
+
+// endCapture: a capture is over, whether it has given a graph or not.
+func (p *Program) endCapture(k *captureState) {
 	k.over = true
 	for _, m := range k.members {
 		p.streams[m].capture = nil
 	}
 	p.captures = slices.DeleteFunc(p.captures, func(o *captureState) bool { return o == k })
-	p.graphs = append(p.graphs, &graphState{id: op.Graph, device: op.Device, needs: k.needs, pools: k.pools, latest: k.origin})
-	p.graphIDs = max(p.graphIDs, op.Graph+1)
+}
+
+// InvalidateCaptures lets the program wait for streams that are being captured, which CUDA calls
+// illegal and which invalidates the capture. Work is then given to no stream of it before it is ended.
+func (p *Program) InvalidateCaptures() { p.spoils = true }
+
+// addsToSpoiled reports whether a device would refuse an operation since it adds to a capture that
+// yields nothing more.
+func (p *Program) addsToSpoiled(op *trace.Op) bool {
+	if op.Kind.Target() != trace.TargetDevice || op.Kind == trace.OpCaptureEnd {
+		return false
+	}
+	if k := p.state(op).capture; k != nil && k.spoiled {
+		return true
+	}
+	if op.Kind == trace.OpWaitEvent {
+		e := p.event(op.Event)
+		return e != nil && e.capture != nil && e.capture.spoiled
+	}
+	on := p.slot(op.Device, op.On)
+	return op.Kind == trace.OpWaitStream && on >= 0 && p.streams[on].capture != nil && p.streams[on].capture.spoiled
 }
 
 // destroyNext destroys the graph that was made first.

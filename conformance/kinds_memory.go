@@ -180,7 +180,8 @@ func (t *Trial) mallocMayFail(op *trace.Op, err error) (explained bool, f *Failu
 // mayFree: what is shared stays while another process has anything open.
 func (p *Program) mayFree(op *trace.Op) bool {
 	m := p.find(op.ID)
-	return m != nil && !(m.shared && len(p.opened) > 0) && (p.exposes || !p.forgotten(m)) && p.mayFreeByContract(op, m)
+	return m != nil && !(m.shared && len(p.opened) > 0) && p.mayFreeByContract(op, m) &&
+		(p.exposes || op.Current == nil && !p.forgotten(m) || op.Current != nil && !p.usedInCapture(m))
 }
 
 func (p *Program) freed(op *trace.Op, _ *perform.Result) {
@@ -224,6 +225,9 @@ func (p *Program) mayRecordStream(op *trace.Op) bool {
 		return true // of no consequence
 	}
 	captured := p.streams[slot].capture != nil
+	if captured && op.Current != nil {
+		return false
+	}
 	return p.exposes || !slices.Contains(m.uses, use{slot, !captured})
 }
 
@@ -233,7 +237,7 @@ func (p *Program) recorded(op *trace.Op, _ *perform.Result) {
 	if slot == m.slot {
 		return
 	}
-	m.routed = m.routed || p.routed(m.device) && !u.captured
+	m.routed = m.routed || p.routed(m.device) && !u.captured && op.Current == nil
 	if slices.Contains(m.uses, u) {
 		return
 	}
@@ -251,7 +255,7 @@ func (g *Generator) emptyCache() trace.Op {
 }
 
 func (p *Program) mayEmptyCache(op *trace.Op) bool {
-	return !p.asleep && (op.Pool.IsDefault() || !p.anyRouted())
+	return !p.asleep && (op.Pool.IsDefault() || !p.anyRouted()) && (op.Current == nil || p.mayEmptyBeside())
 }
 
 func (p *Program) maySetMemoryFraction(op *trace.Op) bool {

@@ -33,6 +33,11 @@ var streamKinds = map[trace.OpKind]kind{
 				p.drained(p.slot(op.Device, op.Stream))
 			}
 		},
+		failed: func(p *Program, op *trace.Op, _ *perform.Result) {
+			if k := p.state(op).capture; k != nil {
+				k.spoiled = true
+			}
+		},
 	},
 }
 
@@ -279,6 +284,10 @@ func (p *Program) waitedEvent(op *trace.Op, _ *perform.Result) {
 // synchronize lets the host wait for a stream, every other time one behind which a
 // pool of graphs can be used.
 func (g *Generator) synchronize() trace.Op {
+	if captures := g.program.captures; g.program.spoils && len(captures) > 0 && chance(g, 3) {
+		k := pick(g, captures)
+		return trace.Op{Device: k.device, Stream: g.program.streams[pick(g, k.members)].index}
+	}
 	if q, _, on, found := g.unorderedPool(); found && chance(g, 2) {
 		return trace.Op{Device: q.device, Stream: g.program.streams[on].index}
 	}
@@ -298,5 +307,8 @@ func (g *Generator) unorderedPool() (q *poolState, slot, on int, found bool) {
 }
 
 func (p *Program) maySynchronize(op *trace.Op) bool {
-	return p.runs(op) && p.state(op).capture == nil && !p.strict(nil)
+	if p.state(op).capture != nil {
+		return p.spoils
+	}
+	return p.runs(op) && !p.strict(nil)
 }

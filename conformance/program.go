@@ -43,6 +43,7 @@ type Program struct {
 	enabled  bool
 	asleep   bool        // nothing touches memory: kinds_in_place.go
 	exposes  bool        // forgotten uses: see ExposeForgottenUses
+	spoils   bool        // captures: see InvalidateCaptures
 	config   spec.Config // in force
 	rules    upstream.Rules
 	peers    [][2]spec.Device // the first reaches the second's memory
@@ -204,7 +205,7 @@ func (p *Program) poolFor(op *trace.Op) *poolState {
 		switch {
 		case q.by == trace.ByThread && q.thread == op.Thread,
 			q.by == trace.ByStream && p.streams[q.slot].index == op.Stream,
-			q.by == trace.ByCapture && q.of == p.streams[slot].capture && q.of != nil:
+			q.by == trace.ByCapture && q.of == p.streams[slot].capture && q.of != nil && !q.of.spoiled:
 			latest = q
 		}
 	}

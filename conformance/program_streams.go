@@ -113,6 +113,8 @@ type captureState struct {
 	needs []int64      // memory outside of private pools that the graph touches
 	pools []*poolState // whose memory it touches
 	over  bool
+	// spoiled: a call was made that is illegal in a capture
+	spoiled bool
 	// freed: memory that its streams used was freed while it was under way
 	freed bool
 }

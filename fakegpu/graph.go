@@ -67,6 +67,75 @@ func (g *GPU) NodeDependencies(handle spec.GraphNode) ([]spec.GraphNode, error) 
 	return slices.Clone(n.after), nil
 }
 
+// AddEmptyNode adds a node that does nothing to the graph of a capture under way (cudaGraphAddEmptyNode). The streams
+// of the capture do not depend on it before DependOn says so.
+func (g *GPU) AddEmptyNode(handle spec.Graph, after []spec.GraphNode) (spec.GraphNode, error) {
+	g.machine.mu.Lock()
+	defer g.machine.mu.Unlock()
+	at := slices.IndexFunc(g.captures, func(k *capture) bool { return k.graph.handle == handle })
+	if at < 0 {
+		return 0, cudaErrorNotSupported.in(callNodeDependencies, "graph %#x is of no capture under way", uint64(handle))
+	}
+	k := g.captures[at]
+	if err := k.usable(callNodeDependencies); err != nil {
+		return 0, err
+	}
+	lane := k.order.NewGraphLane(spec.DeviceStream{Device: k.members[0].device, Stream: k.members[0].handle})
+	for _, h := range after {
+		before := g.nodes[h]
+		if before == nil {
+			return 0, cudaErrorInvalidValue.in(callNodeDependencies, "there is no node %#x", uint64(h))
+		}
+		k.order.Wait(lane, before.behind)
+	}
+	m := k.order.Submit(lane)
+	n := &node{
+		handle: spec.GraphNode(g.newHandle()), after: slices.Clone(after), epoch: m.Epoch, behind: m.Clock,
+		work: work{kind: workEmpty, device: k.members[0].device},
+	}
+	if g.detector != nil {
+		g.detector.captured(g, k.members[0], n)
+	}
+	k.graph.nodes = append(k.graph.nodes, n)
+	g.nodes[n.handle] = n
+	return n.handle, nil
+}
+
+// DependOn makes the next node of a stream that is being captured depend on some nodes, and on no others
+// (cudaStreamUpdateCaptureDependencies). They must come behind all that the stream has captured.
+func (g *GPU) DependOn(dev spec.Device, handle spec.Stream, nodes []spec.GraphNode) error {
+	g.machine.mu.Lock()
+	defer g.machine.mu.Unlock()
+	s, err := g.stream(callNodeDependencies, dev, handle)
+	if err != nil {
+		return err
+	}
+	if s.capture == nil {
+		return cudaErrorIllegalState.in(callNodeDependencies, "%v is not being captured", s)
+	}
+	if err := s.capture.usable(callNodeDependencies); err != nil {
+		return err
+	}
+	behind := func(before spec.GraphNode) bool {
+		return slices.ContainsFunc(nodes, func(h spec.GraphNode) bool { return g.nodes[h] != nil && g.nodes[h].comesAfter(g.nodes[before]) })
+	}
+	for _, h := range nodes {
+		if g.nodes[h] == nil {
+			return cudaErrorInvalidValue.in(callNodeDependencies, "there is no node %#x", uint64(h))
+		}
+	}
+	for _, h := range s.terminals {
+		if !behind(h) {
+			return cudaErrorNotSupported.in(callNodeDependencies, "%v would not come after node %#x any more", s, uint64(h))
+		}
+	}
+	for _, h := range nodes {
+		s.capture.order.Wait(s.chain, g.nodes[h].behind)
+	}
+	s.terminals = slices.Clone(nodes)
+	return nil
+}
+
 // graph finds a graph.
 func (g *GPU) graph(c call, handle spec.Graph) (*graph, error) {
 	if gr := g.graphs[handle]; gr != nil {

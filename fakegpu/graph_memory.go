@@ -150,7 +150,7 @@ func (g *GPU) NodeType(handle spec.GraphNode) (int, error) {
 	if n == nil {
 		return 0, cudaErrorInvalidValue.in(callNodeDependencies, "there is no node %#x", uint64(handle))
 	}
-	types := map[workKind]int{workCopy: 1, workCopyIn: 1, workCopyOut: 1, workFill: 2, workHost: 3, workAlloc: 10, workFree: 11}
+	types := map[workKind]int{workCopy: 1, workCopyIn: 1, workCopyOut: 1, workFill: 2, workHost: 3, workEmpty: 5, workAlloc: 10, workFree: 11}
 	return types[n.work.kind], nil
 }
 

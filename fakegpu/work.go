@@ -24,10 +24,11 @@ const (
 	workHost
 	workAlloc // of memory of a graph
 	workFree
+	workEmpty      // a node that does nothing
 	workHostAccess // of a host thread itself: only in hazards
 )
 
-var workNames = [...]string{"kernel", "fill", "copy", "read back", "graph", "copy from the host", "copy to the host", "host function", "allocation", "free", "host access"}
+var workNames = [...]string{"kernel", "fill", "copy", "read back", "graph", "copy from the host", "copy to the host", "host function", "allocation", "free", "empty node", "host access"}
 
 // work is one piece.
 type work struct {

@@ -227,16 +227,6 @@ func (s *State) unmapBlock(p place) {
 	s.drain(spec.DeviceStream{Device: s.Device, Stream: g.Stream})
 	size := b.Size
 	requested, made := b.RequestedSize, b.Made // the unmapped range keeps them
-	before, after := 0, 0                      // objects of what stays free
-	if begin > offset {
-		before = s.nextBlock()
-	}
-	if offset+size > end {
-		after = s.nextBlock()
-		if before > 0 {
-			after++
-		}
-	}
 	for at := begin; at < end; at += g.Page {
 		s.driverCall(callUnmapPage)
 		if at == begin {
@@ -246,11 +236,13 @@ func (s *State) unmapBlock(p place) {
 		s.returnMemory(spec.Range{Ptr: g.Address + spec.Ptr(at), Bytes: g.Page})
 		inBlock := at - uint64(s.at(p).Address-g.Address)
 		p = s.splitAt(p, inBlock, inBlock+g.Page)
-		if begin > offset && at == begin {
-			g.Blocks[p.block-1].Made = before
-		}
-		if next := p.block + 1; at+g.Page == end && offset+size > end {
-			g.Blocks[next].Made = after
+		if at == begin { // what stays free gets objects of its own
+			if begin > offset {
+				g.Blocks[p.block-1].Made = s.nextBlock()
+			}
+			if begin+g.Page < offset+size {
+				g.Blocks[p.block+1].Made = s.nextBlock()
+			}
 		}
 		s.at(p).Unmapped, s.at(p).Made = true, made
 		p = s.tryMergeBlocks(p)

@@ -121,7 +121,8 @@ const (
 	// CaptureActive: the stream's work goes into a graph.
 	CaptureActive
 	// CaptureInvalidated: an illegal call was made during the capture; the capture can
-	// only be ended, and yields no graph.
+	// only be ended, and yields no graph. What an allocator does until then is in
+	// CaptureInvalidatedError.
 	CaptureInvalidated
 )
 

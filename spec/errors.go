@@ -137,6 +137,24 @@ type InvalidStateError struct {
 
 func (e *InvalidStateError) Error() string { return e.Op + ": " + e.Reason }
 
+// CaptureInvalidatedError is a call that depends on whether the caller's current stream is captured, while that
+// stream's capture is invalidated (CaptureInvalidated) and marked (CaptureMarker). Malloc, RecordStream, a Free of
+// memory with uses, EmptyCache, EmptyPool and Checkpoint end so until the capture is ended, and change nothing.
+// Where any routing counts as a capture (upstream.CapturesByRouting: until 2.12) none does.
+type CaptureInvalidatedError struct {
+	Device Device
+	Stream Stream
+}
+
+func (e *CaptureInvalidatedError) Error() string { return e.Unwrap().Error() }
+
+// Unwrap says that it is an InvalidStateError.
+func (e *CaptureInvalidatedError) Unwrap() error {
+	return &InvalidStateError{
+		Op: "capture", Reason: fmt.Sprintf("the capture of the current stream, %v, was invalidated", e.Stream),
+	}
+}
+
 // NotSupportedError is a legal call that this driver or allocator cannot serve.
 type NotSupportedError struct {
 	Op     string

@@ -6,23 +6,30 @@
 (* them (record_stream) before the free.  Nothing is here of how: no free  *)
 (* lists, no splitting, no best fit.                                       *)
 (*                                                                         *)
-(* The variables are what the program, the device and the driver know; an  *)
-(* allocator remembers none of them.  It answers mallocs, waits for work,  *)
-(* lets a stream wait on the device, and takes and returns memory of the   *)
-(* driver.  It keeps four rules.                                           *)
+(* The variables are what the program holds, what the device has still to  *)
+(* do, what the driver has granted, and what graphs need.  No variable is  *)
+(* private to an allocator.  It answers mallocs, waits for work, lets a    *)
+(* stream wait on the device, and takes and returns memory of the driver.  *)
 (*                                                                         *)
-(*   MayBeTaken   A malloc returns memory that nobody has, and of which    *)
-(*                all pending uses come before the stream's next work.     *)
-(*   Backed       What is held, pending or in a graph is granted memory:   *)
-(*                so what is returned to the driver was waited for.        *)
-(*   CannotServe  A malloc fails only if there would be no room when all   *)
-(*                that can be returned were returned.                      *)
-(*   A malloc returns enough bytes, aligned; only a free ends an           *)
-(*   allocation, and every allocation can be freed.                        *)
+(*   MayBeTaken   A malloc returns memory that no allocation has, and no   *)
+(*                graph but those that its stream is captured into.  All   *)
+(*                pending uses of it come before the stream's next work.   *)
+(*   AllIsGranted What is held, pending or in a graph is granted: memory   *)
+(*                is returned to the driver when the work on it is over.   *)
+(*   Malloc       returns enough bytes, consecutive and aligned.           *)
+(*   Free         alone ends an allocation.                                *)
+(*   CannotServe  A malloc that fails does so because there would be no    *)
+(*                room if all that can be returned were returned.          *)
+(*                                                                         *)
+(* Spec has these but for the last: in a step that changes no allocation a *)
+(* malloc may have failed, and only who knows the call can ask for         *)
+(* OutOfMemory (MallocsServe in Refinement.tla).  Nor does Spec say that   *)
+(* anything must happen: that a free is accepted is said there too.        *)
 (*                                                                         *)
 (* The order of uses need not come from waiting for other streams' work:   *)
 (* a pool that lets the stream wait for an event keeps these rules too     *)
-(* (StreamOrderedPool.tla, as cudaMallocAsync).                            *)
+(* (StreamOrderedPool.tla, as cudaMallocAsync).  In which order the work   *)
+(* of one graph uses the graph's memory is not said.                       *)
 (***************************************************************************)
 EXTENDS Integers, Sequences, FiniteSets
 
@@ -34,14 +41,19 @@ CONSTANTS
     Sizes,      \* what programs request, in bytes
     Align,      \* memory begins at a multiple of it
     Needs,      \* how much the driver may have to grant for a request: [Sizes -> numbers]
-    Room        \* how much it can grant of one device
+    Room        \* how much it can grant of each device
+
+ASSUME
+    /\ Align \in Nat \ {0} /\ Room \in Nat /\ Needs \in [Sizes -> Nat]
+    /\ \A s, t \in Streams : Home[s] = Home[t] \/ Home[s] \cap Home[t] = {}
 
 VARIABLES
     held,       \* what the program holds: from some names to [memory, stream, users]; users are recorded streams
     queues,     \* for each stream its pending work, oldest first: [uses, behind]; it is behind so many pieces
                 \* of each queue (of its own: all that are before it)
-    granted,    \* what the driver has granted: a set of sets of bytes, each returned as a whole
-    graphs      \* for each graph [streams, memory]: the streams that are captured into it now, and what it works on
+    granted,    \* what the driver has granted: a set of sets of bytes, each of one device
+    graphs      \* for each graph [streams, memory]: the streams that are captured into it now, and what mallocs
+                \* on its captured streams returned (what else it uses the program must hold while it runs)
 
 abstractVars == <<held, queues, granted, graphs>>
 
@@ -49,7 +61,8 @@ abstractVars == <<held, queues, granted, graphs>>
 (* Order and time.                                                         *)
 (***************************************************************************)
 
-\* The next work of a stream will be behind so many pieces of each queue.
+\* The next work of a stream will be behind so many pieces of each queue: of others, behind those that its last
+\* piece is behind.
 Behind(q, s) ==
     [t \in Streams |-> IF t = s THEN Len(q[s]) ELSE IF q[s] = <<>> THEN 0 ELSE q[s][Len(q[s])].behind[t]]
 
@@ -83,48 +96,45 @@ MayBeTaken(memory, s, q) ==
     /\ memory \cap (HeldBytes(held) \cup GraphBytes(Graphs \ Into(s))) = {}
     /\ InOrderFor(memory, s, q)
 
-\* Of every step: nothing is used that the driver has not granted.
-Backed ==
-    LET backed == UNION granted'
-    IN /\ HeldBytes(held') \subseteq backed
-       /\ \A g \in Graphs : graphs'[g].memory \subseteq backed
-       /\ \A s \in Streams : \A i \in DOMAIN queues'[s] : queues'[s][i].uses \subseteq backed
+AllIsGranted ==
+    /\ HeldBytes(held) \cup GraphBytes(Graphs) \subseteq UNION granted
+    /\ \A s \in Streams : \A i \in DOMAIN queues[s] : queues[s][i].uses \subseteq UNION granted
 
 RECURSIVE Sum(_)
 Sum(grants) == IF grants = {} THEN 0 ELSE LET y == CHOOSE y \in grants : TRUE IN Cardinality(y) + Sum(grants \ {y})
 
-\* During a capture memory need not be returned; after it, what no allocation and no graph has.
+\* While a stream of the device is captured, nothing need be returned; else all that no allocation and no graph has.
 CannotServe(s, bytes) ==
-    LET captures == \E g \in Graphs : graphs[g].streams # {}
+    LET captures == \E g \in Graphs : \E t \in graphs[g].streams : Home[t] = Home[s]
         kept     == {y \in granted : y \subseteq Home[s] /\ (captures \/ y \cap (HeldBytes(held) \cup GraphBytes(Graphs)) # {})}
     IN Sum(kept) + Needs[bytes] > Room
 
 (***************************************************************************)
 (* What happens.  In each call of the program the allocator may wait, let  *)
-(* a stream wait, and take and return memory (granted' is free but for     *)
-(* Backed).                                                                *)
+(* one stream wait, and take and return memory: granted' is anything with  *)
+(* AllIsGranted'.                                                          *)
 (***************************************************************************)
 Meanwhile(q) ==
     /\ \/ TimePasses(q)
        \/ \E s \in Streams, p \in Counts(q) :
              (\A t \in Streams : Behind(q, s)[t] <= p[t]) /\ TimePasses(Waiting(q, s, p))
-    /\ Backed
+    /\ AllIsGranted'
 
 Malloc(s, bytes) ==
     \E x \in Names \ DOMAIN held : \E low, high \in Home[s] :
         LET memory == {a \in Home[s] : a \in low..high}
-        IN /\ low % Align = 0 /\ high - low + 1 >= bytes
+        IN /\ low..high \subseteq Home[s] /\ low % Align = 0 /\ high - low + 1 >= bytes
            /\ held' = [y \in DOMAIN held \cup {x} |->
                           IF y = x THEN [memory |-> memory, stream |-> s, users |-> {}] ELSE held[y]]
            /\ graphs' = [g \in Graphs |-> IF g \in Into(s) THEN [graphs[g] EXCEPT !.memory = @ \cup memory] ELSE graphs[g]]
            /\ Meanwhile(queues) /\ MayBeTaken(memory, s, queues')
 
-\* The cache is emptied, time passes, or nothing happens.
+\* Time passes, the program lets a stream wait, the cache is emptied or filled, a malloc fails, or nothing happens.
 NoAllocationChanges == UNCHANGED <<held, graphs>> /\ Meanwhile(queues)
 
 OutOfMemory(s, bytes) == CannotServe(s, bytes) /\ NoAllocationChanges
 
-\* The program uses memory on its stream or a recorded one.  (What it launches in a capture is in the graph.)
+\* The program uses memory on its stream or a recorded one.  (What it launches in a capture runs with the graph.)
 Launch(x, s) ==
     /\ s \in {held[x].stream} \cup held[x].users /\ Into(s) = {}
     /\ UNCHANGED <<held, graphs>>
@@ -140,6 +150,7 @@ Free(x) ==
     /\ held' = [y \in DOMAIN held \ {x} |-> held[y]] /\ UNCHANGED graphs
     /\ Meanwhile(Used(queues, held[x].users, held[x].memory))
 
+\* The streams that are captured into a graph change: a capture begins, another stream joins, or it ends ({}).
 Capture(g, streams) ==
     /\ graphs' = [graphs EXCEPT ![g].streams = streams] /\ UNCHANGED held /\ Meanwhile(queues)
 
@@ -152,7 +163,6 @@ Init ==
     /\ queues = [s \in Streams |-> <<>>]
     /\ graphs = [g \in Graphs |-> [streams |-> {}, memory |-> {}]]
 
-\* (A driver that refuses memory which it has is a step of NoAllocationChanges.)
 Next ==
     \/ NoAllocationChanges
     \/ \E s \in Streams, n \in Sizes : Malloc(s, n)
@@ -169,13 +179,8 @@ Spec == Init /\ StepsAreSafe
 
 AllocationsAreDisjoint == \A x, y \in DOMAIN held : x # y => held[x].memory \cap held[y].memory = {}
 
-\* Pending uses of what is held are its own, or come before the next work of its stream.
+\* Pending uses of what is held are those of its recorded streams, or come before the next work of its stream.
 InOrder ==
     \A x \in DOMAIN held : \A t \in Streams \ held[x].users : \A i \in DOMAIN queues[t] :
         queues[t][i].uses \cap held[x].memory # {} => i <= Behind(queues, held[x].stream)[t]
-
-\* All that is used is granted.
-AllIsGranted ==
-    LET used == HeldBytes(held) \cup GraphBytes(Graphs) \cup UNION {queues[s][i].uses : <<s, i>> \in {<<t, j>> \in Streams \X (1..99) : j \in DOMAIN queues[t]}}
-    IN used \subseteq UNION granted
 =============================================================================

@@ -1,7 +1,8 @@
 -------------------------- MODULE MCAbstractMemory --------------------------
 (***************************************************************************)
 (* The abstract memory by itself, at small bounds: so many pieces of work  *)
-(* in a queue, and what the driver can have granted.                       *)
+(* in a queue, and what the driver can have granted.  Two allocations can  *)
+(* be held, though there is memory for one: they must not share it.        *)
 (***************************************************************************)
 EXTENDS Defaults, Sequences, FiniteSets
 
@@ -12,7 +13,7 @@ Graphs == {1}
 VARIABLES held, queues, granted, graphs
 
 INSTANCE AbstractMemory WITH
-    Names <- Addresses, Home <- [s \in Streams |-> Addresses], Align <- 1,
+    Names <- 0..1, Home <- [s \in Streams |-> Addresses], Align <- 1,
     Needs <- [n \in Sizes |-> n], Room <- Memory
 
 \* Grants are consecutive bytes, and no two overlap.

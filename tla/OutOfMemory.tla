@@ -35,7 +35,6 @@ NoNeedlessReturn ==
     [][Returned # {} => \/ EmptyCache
                         \/ \E s \in Streams, n \in Sizes : Malloc(s, n) /\ MustMakeRoom(0, s, n)]_vars
 
-EmptyCacheWaitsForAReason == [][EmptyCache => WaitsForAReason]_vars
 EmptyCacheLeavesNothingWaiting == [][EmptyCache => Waiting' = {}]_vars
 EmptyCacheWaitsNoLonger == [][EmptyCache => WaitsNoLonger]_vars
 MallocWaitsNoLonger == [][\A s \in Streams, n \in Sizes : Malloc(s, n) => WaitsNoLongerBeside(Returnable)]_vars

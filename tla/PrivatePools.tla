@@ -358,7 +358,6 @@ NoNeedlessReturn ==
                 /\ Malloc(s, n) /\ MustReturn(s, n)
                 /\ captures # <<>> => y.stream = s /\ g.pool = RoutedTo(s)]_vars
 
-EmptyCacheWaitsForAReason == [][EmptyCache => WaitsForAReason]_vars
 EmptyCacheLeavesNothingWaiting == [][EmptyCache /\ captures = <<>> => Waiting' = {}]_vars
 
 SegmentsFitRequests ==

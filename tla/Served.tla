@@ -4,7 +4,9 @@
 (* they are said with what the program holds (given), the work that is     *)
 (* pending, what the driver has granted (device), the layout of blocks,    *)
 (* and numbers.  They ask no operator of the allocator, such as its best   *)
-(* fit or what it releases.                                                *)
+(* fit or what it releases.  (How far a request is rounded MemoryOf takes  *)
+(* from RoundSize; BlockFor says it by numbers, and BlocksFitRequests      *)
+(* compares.)                                                              *)
 (*                                                                         *)
 (* The modules with a malloc say them of that malloc: OutOfMemory.tla and  *)
 (* PrivatePools.tla.                                                       *)
@@ -117,14 +119,6 @@ NothingWaitsInVain(withCaptures) ==
         /\ \E piece \in Range(work'[s]) : withCaptures \/ Overlap(piece, b)
 
 Waits == \E s \in Streams : Len(work'[s]) < Len(work[s])
-
-\* Where EmptyCache waits for a stream a block waits for it, or memory of the stream is returned to the
-\* driver, or any is where the driver waits for all work.
-WaitsForAReason ==
-    \A s \in Streams : Len(work'[s]) < Len(work[s]) =>
-        \/ events[s] # <<>>
-        \/ \E b \in Waiting : s \in b.uses
-        \/ \E y \in device \ device' : OwnWork \/ y.stream = s
 
 \* A malloc can be served only if memory is returned first.
 MustMakeRoom(pool, stream, bytes) == ~Cached(pool, stream, bytes) /\ ~HasRoom(bytes)

@@ -14,7 +14,8 @@ VARIABLES held, queues, granted,  \* as in AbstractMemory.tla
 Addresses == 0..(Memory - 1)
 MaxWork == 2                      \* pieces in a queue
 
-Later(f, g) == [t \in Streams |-> IF f[t] >= g[t] THEN f[t] ELSE g[t]]
+\* The point that comes after some points.
+Latest(points) == [t \in Streams |-> CHOOSE n \in {p[t] : p \in points} : \A p \in points : p[t] <= n]
 
 NoGraphs == [g \in {} |-> {}]
 Abstract == INSTANCE AbstractMemory WITH
@@ -25,7 +26,7 @@ poolVars == <<held, queues, granted, freed>>
 
 \* A stream waits for a point, if it does not come after it anyway.
 WaitsFor(q, s, point) ==
-    LET all == Later(Abstract!Behind(q, s), point)
+    LET all == Latest({Abstract!Behind(q, s), point})
     IN IF all = Abstract!Behind(q, s) THEN q ELSE Abstract!Waiting(q, s, all)
 
 \* Allocations are named by their address.
@@ -55,11 +56,7 @@ Malloc(s) == Reuse(s) \/ Grow(s) \/ Fail
 Free(x) ==
     LET used == Abstract!Used(queues, held[x].users, held[x].memory)
         s == held[x].stream
-        RECURSIVE After(_, _)
-        After(q, users) == IF users = {} THEN q
-                           ELSE LET u == CHOOSE u \in users : TRUE
-                                IN After(WaitsFor(q, s, Abstract!Behind(q, u)), users \ {u})
-    IN /\ queues' = After(used, held[x].users)
+    IN /\ queues' = WaitsFor(used, s, Latest({Abstract!Behind(used, t) : t \in {s} \cup held[x].users}))
        /\ held' = [y \in DOMAIN held \ {x} |-> held[y]]
        /\ freed' = freed \cup {[memory |-> held[x].memory, behind |-> Abstract!Behind(queues', s)]}
        /\ UNCHANGED granted

@@ -4,12 +4,14 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"sync/atomic"
 
 	"gaugeblock/alloc"
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
+	"gaugeblock/upstream"
 )
 
 // A Device is what a library is made on. *cudaimpl.GPU is one.
@@ -32,6 +34,7 @@ type Library struct {
 	device    Device
 	seen      *streamSet
 	allocator *alloc.Allocator
+	looks     bool   // at captures, and the current stream: see captures.go
 	log       *opLog // nil: no log is kept
 	failure   atomic.Pointer[error]
 }
@@ -41,6 +44,7 @@ type Environment struct {
 	Settings string // PYTORCH_ALLOC_CONF, or PYTORCH_CUDA_ALLOC_CONF, as it was called before
 	Uncached bool   // PYTORCH_NO_CUDA_MEMORY_CACHING is 1
 	Trace    string // GAUGEBLOCK_TRACE: the file to write a trace of all calls to
+	Release  string // GAUGEBLOCK_RELEASE: the release of PyTorch that is followed, such as 2.15; "": 2.11
 }
 
 // ReadEnvironment reads it.
@@ -49,18 +53,39 @@ func ReadEnvironment() Environment {
 		Settings: cmp.Or(os.Getenv("PYTORCH_ALLOC_CONF"), os.Getenv("PYTORCH_CUDA_ALLOC_CONF")),
 		Uncached: os.Getenv("PYTORCH_NO_CUDA_MEMORY_CACHING") == "1",
 		Trace:    os.Getenv("GAUGEBLOCK_TRACE"),
+		Release:  os.Getenv("GAUGEBLOCK_RELEASE"),
 	}
+}
+
+// release is the one that is followed.
+func (env *Environment) release() (upstream.Release, error) {
+	if env.Release == "" {
+		r, _ := upstream.OldestWith(upstream.Rules{})
+		return r, nil
+	}
+	r, known := upstream.Find(env.Release)
+	if !known {
+		reason := fmt.Sprintf("GAUGEBLOCK_RELEASE: no release %q is known; the newest is %s", env.Release, upstream.Newest().Name)
+		return r, &spec.InvalidArgumentError{Op: "new library", Reason: reason}
+	}
+	return r, nil
 }
 
 // NewLibrary makes the allocator.
 func NewLibrary(d Device, env Environment) (*Library, error) {
-	l := &Library{device: d, seen: &streamSet{}}
-	var err error
-	l.allocator, err = alloc.New(watchful{d, l.seen, l}, alloc.Options{Settings: env.Settings, Uncached: env.Uncached})
+	release, err := env.release()
+	if err != nil {
+		return nil, err
+	}
+	l := &Library{device: d, seen: &streamSet{}, looks: release.Rules.Captures == upstream.CapturesByMark}
+	l.allocator, err = alloc.New(watchful{d, l.seen, l}, alloc.Options{Settings: env.Settings, Uncached: env.Uncached, Rules: release.Rules})
+	if err == nil {
+		err = l.markCaptures()
+	}
 	if err != nil || env.Trace == "" {
 		return l, err
 	}
-	if l.log, err = newLog(env.Trace, d, env.Settings); err != nil {
+	if l.log, err = newLog(env.Trace, d, env.Settings, release); err != nil {
 		return nil, err
 	}
 	l.allocator.OnTrace(func(e spec.HistoryEntry) { l.log.observe(e.TraceEntry) })
@@ -115,14 +140,14 @@ func (l *Library) Malloc(bytes uint64, dev spec.Device, s spec.Stream) spec.Ptr 
 // Free frees memory.
 func (l *Library) Free(p spec.Ptr) {
 	if l.log == nil {
-		if err := l.allocator.Free(p); err != nil {
+		if err := l.caller().Free(p); err != nil {
 			l.failure.Store(&err)
 		}
 		return
 	}
 	_ = l.do(&trace.Op{Kind: trace.OpFree}, func() error {
 		l.log.about(p, true)
-		return l.allocator.Free(p)
+		return l.caller().Free(p)
 	})
 }
 
@@ -140,12 +165,12 @@ func (l *Library) RecordStream(p spec.Ptr, s spec.Stream) {
 			op.Stream = l.log.stream(s)
 			l.log.about(p, false)
 		}
-		return l.allocator.RecordStream(p, dev, s)
+		return l.caller().RecordStream(p, dev, s)
 	})
 }
 
 // Reset returns cached memory to the driver.
-func (l *Library) Reset() { _ = l.do(&trace.Op{Kind: trace.OpEmptyCache}, l.allocator.EmptyCache) }
+func (l *Library) Reset() { _ = l.do(&trace.Op{Kind: trace.OpEmptyCache}, l.caller().EmptyCache) }
 
 // MemoryFraction limits what is held of a device.
 func (l *Library) MemoryFraction(fraction float64, dev spec.Device) {
@@ -183,7 +208,7 @@ func (l *Library) BeginAllocateToPool(dev spec.Device, id spec.PoolID, filter fu
 
 // EndAllocateToPool ends that.
 func (l *Library) EndAllocateToPool(dev spec.Device, id spec.PoolID) {
-	_ = l.do(&trace.Op{Kind: trace.OpPoolEnd, Device: dev, Pool: id}, func() error { return l.allocator.EndAllocateToPool(dev, id) })
+	_ = l.do(&trace.Op{Kind: trace.OpPoolEnd, Device: dev, Pool: id}, func() error { return l.caller().EndAllocateToPool(dev, id) })
 }
 
 // ReleasePool lowers the use count of a pool.

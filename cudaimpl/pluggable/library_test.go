@@ -191,6 +191,61 @@ func TestForeignCapture(t *testing.T) {
 	}
 }
 
+// TestRelease: routing without a capture keeps memory until 2.12, and does not since 2.13.
+func TestRelease(t *testing.T) {
+	for release, keeps := range map[string]bool{"": true, "2.12": true, "2.13": false, "2.15": false} {
+		d := newDevice()
+		l, err := pluggable.NewLibrary(d, pluggable.Environment{Release: release})
+		must(t, err)
+		l.Free(l.Malloc(1000, 0, 0))
+		l.BeginAllocateToPool(0, spec.PoolID{User: 1}, func(spec.Stream) bool { return false })
+		l.Reset()
+		if kept := strings.Contains(strings.Join(d.Leaks(), " "), "memory"); kept != keeps {
+			t.Errorf("by the rules of %q memory is kept while requests are routed: %v", release, kept)
+		}
+		l.EndAllocateToPool(0, spec.PoolID{User: 1})
+		if l.LastError() != nil {
+			t.Error(l.LastError())
+		}
+	}
+	_, err := pluggable.NewLibrary(newDevice(), pluggable.Environment{Release: "2.99"})
+	if err == nil || !strings.Contains(err.Error(), `GAUGEBLOCK_RELEASE: no release "2.99" is known`) {
+		t.Errorf("an unknown release: %v", err)
+	}
+}
+
+// TestCaptureByMark: memory of an eager program that a captured stream uses is freed in the capture. By the rules of
+// every release its free waits for the capture's end: since 2.13 only if the capture is marked and the call is the
+// capturing thread's, since an event would otherwise be recorded in the capture, and asked for.
+func TestCaptureByMark(t *testing.T) {
+	for _, release := range []string{"2.11", "2.15"} {
+		d := newDevice()
+		l, err := pluggable.NewLibrary(d, pluggable.Environment{Release: release})
+		must(t, err)
+		s := d.stream(t, 0)
+		p := l.Malloc(1000, 0, 0)
+		l.BeginAllocateToPool(0, spec.PoolID{Capture: 1}, func(asked spec.Stream) bool { return asked == s })
+		must(t, d.BeginCapture(0, s, spec.CaptureRelaxed))
+		inside := l.Malloc(1000, 0, s)
+		l.RecordStream(p, s)
+		l.Free(p)
+		l.Malloc(1000, 0, s)
+		l.Free(inside)
+		if status, err := d.CaptureStatus(0, s); err != nil || status.Status != spec.CaptureActive {
+			t.Errorf("by the rules of %s the capture is %v (%v)", release, status.Status, err)
+		}
+		_, err = d.EndCapture(0, s)
+		must(t, err)
+		l.EndAllocateToPool(0, spec.PoolID{Capture: 1})
+		if again := l.Malloc(1000, 0, 0); again != p {
+			t.Errorf("by the rules of %s the memory at %v is not used again when the capture is over, but that at %v", release, p, again)
+		}
+		if l.LastError() != nil {
+			t.Errorf("by the rules of %s: %v", release, l.LastError())
+		}
+	}
+}
+
 // TestReadEnvironment: the new name of the settings goes before the old one.
 func TestReadEnvironment(t *testing.T) {
 	t.Setenv("PYTORCH_CUDA_ALLOC_CONF", "old")
@@ -201,7 +256,8 @@ func TestReadEnvironment(t *testing.T) {
 	t.Setenv("PYTORCH_ALLOC_CONF", "new")
 	t.Setenv("PYTORCH_NO_CUDA_MEMORY_CACHING", "1")
 	t.Setenv("GAUGEBLOCK_TRACE", "file")
-	if got := pluggable.ReadEnvironment(); got != (pluggable.Environment{Settings: "new", Uncached: true, Trace: "file"}) {
+	t.Setenv("GAUGEBLOCK_RELEASE", "2.15")
+	if got := pluggable.ReadEnvironment(); got != (pluggable.Environment{Settings: "new", Uncached: true, Trace: "file", Release: "2.15"}) {
 		t.Errorf("%+v", got)
 	}
 }

@@ -57,12 +57,11 @@ type opLog struct {
 }
 
 // newLog begins a log.
-func newLog(path string, d Device, settings string) (*opLog, error) {
+func newLog(path string, d Device, settings string, release upstream.Release) (*opLog, error) {
 	properties, err := d.Properties(0)
 	if err != nil {
 		return nil, err
 	}
-	release, _ := upstream.OldestWith(upstream.Rules{}) // those of the library
 	part, err := os.Create(path + ".part")
 	if err != nil {
 		return nil, err

@@ -1,6 +1,7 @@
 package cuda
 
 import (
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -18,35 +19,67 @@ import (
 // prototype is a declaration of a function.
 var prototype = regexp.MustCompile(`(?m)^(?:cudaError_t|CUresult) (\w+)\(([^;]*)\);`)
 
-// notCalled are functions that wait for ever, as CUDA does, if they are called at random.
-var notCalled = regexp.MustCompile(`WaitValue`)
+// definition is one of a function that the libraries have.
+var definition = regexp.MustCompile(`(?m)^[A-Z_]+(?: [A-Z]?[a-z]+)? ((?:cuda|cu|nvml)[A-Z]\w+)\(([^{};]*)\)\s*\{`)
+
+// notCalled are functions that wait for ever, as CUDA does, if they are called at random, that read
+// a structure with pointers in it, or that lead to functions.
+var notCalled = regexp.MustCompile(`WaitValue|LaunchKernelEx|GetExportTable|UserObjectCreate`)
+
+// ownTypes are the types of the libraries' sources, as the program has them.
+var (
+	pointers = regexp.MustCompile(`\b(?:[A-Z][a-z]\w* \*|(?:unsigned long long|\w+) (\w+)\[\w+\])`)
+	ownTypes = strings.NewReplacer("Ptr ", "CUdeviceptr ", "Handle ", "CUipcMemHandle ", "Dim ", "struct three ", "Location ", "CUmemLocation ",
+		"const void *const **", "void **")
+)
 
 // caller writes the program that calls the functions of the headers.
 func caller(t *testing.T) string {
 	t.Helper()
-	var cases strings.Builder
+	var cases, declarations strings.Builder
 	n := 0
+	known := map[string]bool{}
+	add := func(name, called, parameters string) {
+		if !notCalled.MatchString(name) && !known[name] {
+			fmt.Fprintf(&cases, "\tcase %d: %s\n", n, callOf(name, called, parameters))
+			n++
+		}
+		known[name] = true
+	}
 	for _, header := range []string{"gaugeblock_cuda.h", "gaugeblock_cuda_driver.h"} {
 		text, err := os.ReadFile(filepath.Join("include", header))
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, found := range prototype.FindAllStringSubmatch(strings.ReplaceAll(string(text), " GAUGEBLOCK_OR_NULL", ""), -1) {
-			if notCalled.MatchString(found[1]) {
-				continue
-			}
-			fmt.Fprintf(&cases, "\tcase %d: %s\n", n, callOf(found[1], found[2]))
-			n++
+			add(found[1], found[1], found[2])
 		}
 	}
-	if n < 150 {
-		t.Fatalf("the headers declare %d functions", n)
+	files, err := filepath.Glob(filepath.Join("lib", "*.c"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, found := range definition.FindAllStringSubmatch(string(text), -1) {
+			name, parameters := found[1], ownTypes.Replace(pointers.ReplaceAllString(strings.ReplaceAll(found[2], "Ptr *", "CUdeviceptr *"), "unsigned *$1"))
+			if !known[name] && !notCalled.MatchString(name) {
+				fmt.Fprintf(&declarations, "int own_%s(%s) __asm__(%q);\n", name, parameters, name)
+			}
+			add(name, "own_"+name, parameters)
+		}
+	}
+	if n < 340 {
+		t.Fatalf("%d functions are called", n)
 	}
 	frame, err := os.ReadFile(filepath.Join("testdata", "anycalls.c"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return strings.NewReplacer("@CASES@", cases.String(), "@COUNT@", fmt.Sprint(n)).Replace(string(frame))
+	return strings.NewReplacer("@DECLARATIONS@", declarations.String(), "@CASES@", cases.String(), "@COUNT@", fmt.Sprint(n)).Replace(string(frame))
 }
 
 var (
@@ -55,16 +88,20 @@ var (
 )
 
 // callOf is a call with arguments that are drawn by their types.
-func callOf(name, parameters string) string {
+func callOf(name, by, parameters string) string {
 	if parameters == "void" {
-		return fmt.Sprintf("calling(%q); called(%s()); break;", name, name)
+		return fmt.Sprintf("calling(%q); called(%s()); break;", name, by)
 	}
 	text := strings.Contains(parameters, "char *name, int size") || strings.Contains(parameters, "char *id, int size")
 	var before, arguments, after []string
 	for i, p := range strings.Split(space.ReplaceAllString(parameters, " "), ",") {
 		parts := declared.FindStringSubmatch(strings.TrimSpace(p))
 		kind := strings.TrimSpace(parts[1])
-		before = append(before, fmt.Sprintf("%s a%d = %s;", kind, i, drawn(kind, parts[2], text)))
+		value := drawn(kind, parts[2], text)
+		if strings.HasPrefix(name, "nvml") && (parts[2] == "handle" || parts[2] == "other") && kind == "void *" {
+			value = "(void *)(uintptr_t)draw(4)"
+		}
+		before = append(before, fmt.Sprintf("%s a%d = %s;", kind, i, value))
 		arguments = append(arguments, fmt.Sprintf("a%d", i))
 		if pointed := strings.TrimSuffix(kind, "*"); pointed != kind && handle.MatchString(strings.TrimSpace(pointed)) {
 			list := "handles"
@@ -80,11 +117,18 @@ func callOf(name, parameters string) string {
 	if strings.Contains(name, "CtxDestroy") || strings.Contains(name, "CtxRelease") || strings.Contains(name, "PoolDestroy") || strings.Contains(name, "Reset") {
 		after = append(after, "forget_all();") // their memory is gone
 	}
-	return fmt.Sprintf("{ %s calling(%q); int r = called(%s(%s)); %s } break;", strings.Join(before, " "), name, name, strings.Join(arguments, ", "), strings.Join(after, " "))
+	return fmt.Sprintf("{ %s calling(%q); int r = called(%s(%s)); %s } break;", strings.Join(before, " "), name, by, strings.Join(arguments, ", "), strings.Join(after, " "))
 }
 
 // handle are the types whose values are kept: an object of CUDA, or an address.
 var handle = regexp.MustCompile(`^(cuda(Stream|Event|Graph|GraphExec|GraphNode|MemPool|UserObject)_t|CU(stream|event|graph|memoryPool|context|module|function|library|kernel|deviceptr)|void \*)$`)
+
+// places are names of parameters for answers, which are on the host.
+var places = map[string]bool{"data": true, "value": true, "handle": true, "map": true, "parameters": true, "edges": true, "uuid": true}
+
+// things are names of parameters that are an object of CUDA.
+var things = map[string]bool{"stream": true, "event": true, "from": true, "to": true, "graph": true, "exec": true, "node": true, "pool": true, "context": true,
+	"module": true, "function": true, "library": true, "kernel": true, "object": true, "state": true}
 
 // drawn is an expression of a type.
 func drawn(kind, name string, text bool) string {
@@ -93,9 +137,11 @@ func drawn(kind, name string, text bool) string {
 		return "draw(3) ? memory : NULL"
 	case kind == "const char *":
 		return "draw_text()"
+	case kind == "void *" && things[name]:
+		return "draw_handle()"
 	case handle.MatchString(kind) && kind != "void *" && kind != "CUdeviceptr":
 		return fmt.Sprintf("(%s)draw_handle()", kind)
-	case kind == "void *" && (name == "data" || name == "value"), strings.HasSuffix(kind, "**"):
+	case strings.HasSuffix(kind, "void *") && places[name], strings.HasSuffix(kind, "**"):
 		return fmt.Sprintf("(%s)draw_place(%d)", kind, btoi(strings.HasSuffix(kind, "**")))
 	case kind == "void *", kind == "const void *", kind == "CUdeviceptr":
 		return fmt.Sprintf("(%s)draw_memory()", kind)
@@ -111,7 +157,7 @@ func drawn(kind, name string, text bool) string {
 		return "draw_size()"
 	case name == "count" || text:
 		return fmt.Sprintf("(%s)draw(4)", kind)
-	case strings.Contains(kind, "IpcMem") || strings.Contains(kind, "IpcEvent") || strings.Contains(kind, "ipc"), strings.Contains(kind, "emLocation"):
+	case strings.Contains(kind, "IpcMem") || strings.Contains(kind, "IpcEvent") || strings.Contains(kind, "ipc"), strings.Contains(kind, "emLocation"), kind == "struct three":
 		return fmt.Sprintf("*(%s *)draw_struct()", kind)
 	}
 	return fmt.Sprintf("(%s)draw_number()", kind)
@@ -124,42 +170,101 @@ func btoi(b bool) int {
 	return 0
 }
 
+// sanitizers are those of the compiler, with the ways of calling that each can see. A forked child may
+// inherit a lock of a sanitizer's that is held, so that mode has none. The sanitizer of threads sees what the
+// libraries do in C; the machine behind them is Go, which "make race" looks at.
+var sanitizers = []struct {
+	name    string
+	options []string
+	modes   []string
+}{
+	{"none", nil, []string{"fork"}},
+	{"addresses", []string{"-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=undefined", "-fno-omit-frame-pointer"}, []string{"plain", "threads", "exit"}},
+	{"threads", []string{"-g", "-fsanitize=thread"}, []string{"threads", "exit"}},
+}
+
 // TestAnyCalls runs the random callers.
 func TestAnyCalls(t *testing.T) {
 	compiler, err := Compiler("CC", "cc", "gcc", "clang")
 	if err != nil {
 		t.Skip(err)
 	}
-	dir := t.TempDir()
-	options := []string{"-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=undefined", "-fno-omit-frame-pointer"}
-	if err := Build(dir, options...); err != nil {
-		t.Skipf("no sanitizers: %v", err)
-	}
 	if err := built(); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Symlink(filepath.Join(scratch, MachineName), filepath.Join(dir, MachineName)); err != nil {
-		t.Fatal(err)
-	}
-	sanitized, plain := buildCaller(t, compiler, dir, options...), buildCaller(t, compiler, scratch)
 	calls, seeds := "4000", 3
 	if testing.Short() {
 		calls, seeds = "1000", 1
 	}
-	for _, mode := range []string{"plain", "threads", "fork", "exit"} {
-		program := sanitized
-		if mode == "fork" {
-			program = plain // a child may inherit a lock of the sanitizer's that is held
-		}
-		for seed := range seeds {
-			c := exec.Command(program, mode, fmt.Sprint(seed+1), calls)
-			c.Env = append(os.Environ(), "ASAN_OPTIONS=detect_leaks=0:abort_on_error=0", "GAUGEBLOCK_CUDA_DEVICES=2", "GAUGEBLOCK_CUDA_REPORT="+filepath.Join(dir, "report"), "GAUGEBLOCK_CUDA_MEMORY=1GiB")
-			out, err := c.CombinedOutput()
-			if last := string(out[max(0, len(out)-300000):]); err != nil || !strings.Contains(last, "every call returned") {
-				t.Errorf("%s, seed %d: %v\n%s", mode, seed+1, err, last)
+	for _, s := range sanitizers {
+		t.Run(s.name, func(t *testing.T) {
+			dir := buildSanitized(t, s.options)
+			program := buildCaller(t, compiler, dir, s.options...)
+			for _, mode := range s.modes {
+				for seed := range seeds {
+					out, err := callAny(dir, program, mode, fmt.Sprint(seed+1), calls)
+					if strings.Contains(out, "unexpected memory mapping") {
+						t.Skip("no sanitizers: this system's addresses are too random for the one of threads")
+					}
+					if err != nil || !strings.Contains(out, "every call returned") {
+						t.Errorf("%s, seed %d: %v\n%s", mode, seed+1, err, out)
+					}
+				}
 			}
-		}
+		})
 	}
+}
+
+var fuzzSeconds = flag.Int("fuzz-seconds", 0, "how long TestFuzz looks for a call that crashes; 0: 100,000 inputs")
+
+// TestFuzz lets libFuzzer choose the calls, by the branches of the libraries that they take.
+func TestFuzz(t *testing.T) {
+	compiler, err := Compiler("CLANG", "clang", "clang-19", "clang-16", "clang-14")
+	if err != nil {
+		t.Skip("there is no clang")
+	}
+	if err := built(); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("CC", compiler)
+	const options = "-fsanitize=address,undefined"
+	dir := buildSanitized(t, []string{"-g", "-fsanitize=fuzzer-no-link", options, "-fno-sanitize-recover=undefined"})
+	program := buildCaller(t, compiler, dir, "-g", "-DFUZZER", "-fsanitize=fuzzer", options, "-fno-sanitize-recover=undefined")
+	inputs := 100000
+	if testing.Short() {
+		inputs = 10000
+	}
+	limit := fmt.Sprintf("-runs=%d", inputs)
+	if *fuzzSeconds > 0 {
+		limit = fmt.Sprintf("-max_total_time=%d", *fuzzSeconds)
+	}
+	out, err := callAny(dir, program, "-seed=1", "-max_len=1024", "-timeout=60", "-detect_leaks=0", limit, "-artifact_prefix="+dir+"/")
+	if err != nil || !strings.Contains(out, "Done ") {
+		t.Errorf("%v\n%s", err, out)
+	}
+	t.Log(out[strings.LastIndex(out, "Done "):])
+}
+
+// buildSanitized builds the libraries with options of the compiler, beside the machine.
+func buildSanitized(t *testing.T, options []string) (dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	if err := Build(dir, options...); err != nil {
+		t.Skipf("no sanitizers: %v", err)
+	}
+	if err := os.Symlink(filepath.Join(scratch, MachineName), filepath.Join(dir, MachineName)); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// callAny runs a caller, and returns the end of what it says.
+func callAny(dir, program string, arguments ...string) (out string, err error) {
+	c := exec.Command(program, arguments...)
+	c.Env = append(os.Environ(), "ASAN_OPTIONS=detect_leaks=0:abort_on_error=0", "GAUGEBLOCK_CUDA_DEVICES=2",
+		"GAUGEBLOCK_CUDA_REPORT="+filepath.Join(dir, "report"), "GAUGEBLOCK_CUDA_MEMORY=1GiB")
+	text, err := c.CombinedOutput()
+	return string(text[max(0, len(text)-100000):]), err
 }
 
 // buildCaller builds the program against the libraries in a directory.
@@ -169,7 +274,7 @@ func buildCaller(t *testing.T, compiler, dir string, options ...string) (program
 	if err := os.WriteFile(source, []byte(caller(t)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	args := []string{"-w", "-o", program, source, "-I" + filepath.Join(dir, "include"), "-L" + dir, "-lcudart", "-lcuda", "-pthread", "-Wl,--disable-new-dtags,-rpath," + dir}
+	args := []string{"-w", "-o", program, source, "-I" + filepath.Join(dir, "include"), "-L" + dir, "-lcudart", "-lcuda", "-l:libnvidia-ml.so.1", "-pthread", "-Wl,--disable-new-dtags,-rpath," + dir}
 	if err := Run(exec.Command(compiler, append(args, options...)...)); err != nil {
 		t.Fatal(err)
 	}

@@ -5,7 +5,9 @@ import (
 	"bytes"
 	"compress/gzip"
 	"encoding/base64"
+	"errors"
 	"io"
+	"io/fs"
 	"strings"
 	"testing"
 
@@ -27,6 +29,27 @@ func zipped(t *testing.T, files ...string) string {
 		io.WriteString(f, files[i+1])
 	}
 	w.Close()
+	return out.String()
+}
+
+// linked is an archive with a symbolic link to a snapshot beside its one file.
+func linked(t *testing.T, archive string) string {
+	t.Helper()
+	in, err := zip.NewReader(strings.NewReader(archive), int64(len(archive)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	w := zip.NewWriter(&out)
+	link := &zip.FileHeader{Name: "latest.pickle"}
+	link.SetMode(fs.ModeSymlink | 0o777)
+	f, err := w.CreateHeader(link)
+	if err == nil {
+		_, err = io.WriteString(f, in.File[0].Name)
+	}
+	if err = errors.Join(err, w.Copy(in.File[0]), w.Close()); err != nil {
+		t.Fatal(err)
+	}
 	return out.String()
 }
 
@@ -53,6 +76,8 @@ func TestLayers(t *testing.T) {
 		"gzip in gzip":        gzipped(gzipped(content)),
 		"zip":                 zipped(t, "a/b/snapshot.pickle", content),
 		"zip of a Mac":        zipped(t, "s.pickle", content, "__MACOSX/._s.pickle", "x", ".DS_Store", "y"),
+		"zip with a link":     linked(t, zipped(t, "s.pickle", content)),
+		"zip with folders":    zipped(t, "runs/", "", "runs/s.pickle", content),
 		"zip with a log":      zipped(t, "readme.txt", "hello", "s.pickle.gz", gzipped(content)),
 		"zip of torch.save":   zipped(t, "archive/data.pkl", content, "archive/version", "3\n"),
 		"page of memory_viz":  page,

@@ -11,7 +11,7 @@ func (m *Machine) IsStep(from, to State) bool {
 	gone, come := difference(from.Held, to.Held), difference(to.Held, from.Held)
 	same := slices.Equal(from.Graphs, to.Graphs)
 	switch {
-	case !backed(to):
+	case !allIsGranted(to):
 		return false
 	case len(gone) == 0 && len(come) == 0:
 		return same && (m.meanwhile(from.Queues, to) || m.launched(from, to)) || m.graphChanges(from, to) && m.meanwhile(from.Queues, to)
@@ -33,8 +33,8 @@ func difference(list, other []Allocation) (more []Allocation) {
 	return more
 }
 
-// backed is the rule Backed: nothing is used that the driver has not granted.
-func backed(s State) bool {
+// allIsGranted is the rule AllIsGranted: nothing is used that the driver has not granted.
+func allIsGranted(s State) bool {
 	all, graphs := s.bytes()
 	all |= graphs
 	for _, queue := range s.Queues {
@@ -130,7 +130,7 @@ func mayBeTaken(s State, queues [][]Piece, memory Bytes, stream int) bool {
 func (m *Machine) CannotServe(s State, needs int) bool {
 	held, graphs := s.bytes()
 	isKept := func(memory Bytes) bool { return memory&(held|graphs) != 0 }
-	if slices.ContainsFunc(s.Graphs, func(g Graph) bool { return g.Streams != 0 }) {
+	if slices.ContainsFunc(s.Graphs, func(g Graph) bool { return g.Streams != 0 }) { // all streams are of one device
 		isKept = func(Bytes) bool { return true }
 	}
 	for _, memory := range s.Granted {

@@ -9,6 +9,7 @@ type Machine struct {
 	Streams int   // how many there are, at most 64; they are numbered from 1
 	Sizes   []int // of requests, in bytes
 	Graphs  int   // how many there are
+	Names   int   // how many allocations the program can hold, for Next; their names are from 0
 	Align   int   // memory begins at a multiple of it; 0 is 1
 	Room    int   // how many bytes the driver can grant
 	Work    int   // how many pieces a queue has at most, for Next

@@ -139,6 +139,3 @@ func (s State) InOrder() bool {
 	}
 	return true
 }
-
-// AllIsGranted reports whether all that is used is granted.
-func (s State) AllIsGranted() bool { return backed(s) }

@@ -23,7 +23,7 @@ func (m *Machine) after(s State, queues [][]Piece, yield func(State)) {
 				continue
 			}
 			for _, granted := range m.grants() {
-				if s.Granted = granted; backed(s) {
+				if s.Granted = granted; allIsGranted(s) {
 					yield(s)
 				}
 			}
@@ -53,7 +53,7 @@ func (m *Machine) grants() [][]Bytes {
 
 func (m *Machine) malloc(s State, stream, bytes int, yield func(State)) {
 	into, _ := s.into(stream)
-	for name := range m.Bytes { // an allocation's name is any address
+	for name := range m.Names {
 		if slices.ContainsFunc(s.Held, func(x Allocation) bool { return x.Name == name }) {
 			continue
 		}

@@ -156,9 +156,10 @@ func isRule(constant string) bool {
 }
 
 // SetRules gives the constants that are rules the values of some release, for programs that do not
-// set graph_capture_record_stream_reuse, and mark no captures. Where marks make a capture, requests are
-// routed without one, unless captures forbid something.
+// set graph_capture_record_stream_reuse. Where marks make a capture, requests are routed without one, unless
+// captures forbid something or the configuration is about marks.
 func SetRules(c *tlc.Config, rules upstream.Rules) (err error) {
+	marks := AboutMarks(c)
 	all := reflect.ValueOf(rules)
 	for i := range all.NumField() {
 		name := all.Type().Field(i).Name
@@ -174,13 +175,18 @@ func SetRules(c *tlc.Config, rules upstream.Rules) (err error) {
 		}
 		err = cmp.Or(err, c.Set(name, value))
 	}
-	err = cmp.Or(err, c.Set("MarksCaptures", "FALSE"))
 	pools, none := c.Value("PoolIds")
 	relaxed, unsaid := c.Bool("RelaxedCaptures")
-	if rules.Captures == upstream.CapturesByMark && none == nil && unsaid == nil && relaxed {
+	if rules.Captures == upstream.CapturesByMark && none == nil && unsaid == nil && relaxed && !marks {
 		err = cmp.Or(err, c.Set("RoutesUncaptured", "TRUE"), c.Set("UncapturedPools", pools))
 	}
 	return err
+}
+
+// AboutMarks reports whether a configuration says that captures are marked: it is one of CurrentStream.tla.
+func AboutMarks(c *tlc.Config) bool {
+	captures, undefined := c.Value("Captures")
+	return undefined == nil && captures == ruleValues["Captures"][upstream.CapturesByMark]
 }
 
 // ruleValue is the number of a rule's value.

@@ -43,7 +43,7 @@ func (c *CachingAllocator) always() []string {
 	names := append(slices.Sorted(maps.Keys(invariants)), "BlocksFitRequests", "EmptyCacheReleasesAll", "MallocsAreServed",
 		"BestFitServes", "NoNeedlessReturn", "SegmentsFitRequests", "CountersFollowHistory", "FailuresSayTheTruth")
 	if len(c.Streams) > 1 {
-		names = append(names, "NoNeedlessWait", "EmptyCacheWaitsForAReason", "EmptyCacheLeavesNothingWaiting", "PromptlyReclaimed")
+		names = append(names, "NoNeedlessWait", "EmptyCacheLeavesNothingWaiting", "PromptlyReclaimed")
 		if !c.captures {
 			names = append(names, "EmptyCacheWaitsNoLonger", "MallocWaitsNoLonger")
 		}

@@ -313,7 +313,7 @@ func (p *PrivatePools) requestsAreRouted(from *model.State, label int, to *model
 // deferred frees, and no others.
 func (p *PrivatePools) endCompletesDeferred(from *model.State, label int, to *model.State) bool {
 	for i, number := range p.ids {
-		if label != p.end.label(i) {
+		if label != p.end.label(i) || !p.Rules.PoolEndCompletesDeferred {
 			continue
 		}
 		return everyBlock(from, func(g *model.Segment, b *model.Block) bool {

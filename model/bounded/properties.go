@@ -149,7 +149,6 @@ func (c *CachingAllocator) ofSteps() map[string]func(from *model.State, label in
 		"PromptlyReclaimed":              c.promptlyReclaimed,
 		"NoNeedlessWait":                 c.noNeedlessWait,
 		"EmptyCacheLeavesNothingWaiting": c.emptyCacheLeavesNothingWaiting,
-		"EmptyCacheWaitsForAReason":      c.emptyCacheWaitsForAReason,
 		"BestFitServes":                  c.bestFitServes,
 		"UnusedPoolsAreErased":           c.unusedPoolsAreErased,
 		"ExpandableSegmentsGrow":         c.expandableSegmentsGrow,

@@ -194,27 +194,9 @@ func (c *CachingAllocator) noNeedlessWait(from *model.State, label int, to *mode
 	return label == c.emptyCache.label() || is && c.mustMakeRoom(from, stream, bytes)
 }
 
-// emptyCacheWaitsForAReason: see isWaitedFor.
-func (c *CachingAllocator) emptyCacheWaitsForAReason(from *model.State, label int, to *model.State) bool {
-	return label != c.emptyCache.label() || !slices.ContainsFunc(from.Streams, func(x model.Stream) bool {
-		return len(to.StreamOf(x.ID).Work) < len(x.Work) && !isWaitedFor(from, x.ID, to)
-	})
-}
-
 // emptyCacheLeavesNothingWaiting: outside of captures it waits for all.
 func (c *CachingAllocator) emptyCacheLeavesNothingWaiting(from *model.State, label int, to *model.State) bool {
 	return label != c.emptyCache.label() || len(from.Truth.Captures) > 0 || !waiting(to)
-}
-
-// isWaitedFor reports whether EmptyCache has a reason to wait for a stream: a block waits for it,
-// or memory of the stream is returned to the driver, or any is where the driver waits for all work.
-func isWaitedFor(from *model.State, id spec.DeviceStream, to *model.State) bool {
-	gone := returned(from, to)
-	return slices.ContainsFunc(from.Events, func(e model.Event) bool { return e.Stream == id }) ||
-		!everyBlock(from, func(_ *model.Segment, b *model.Block) bool {
-			return !b.IsDeferred() || !slices.Contains(b.StreamUses, id)
-		}) ||
-		slices.ContainsFunc(gone, func(g model.Grant) bool { return from.FreeWaits || g.Stream == id.Stream })
 }
 
 // mustMakeRoom reports whether a malloc can be served only if memory is returned first.

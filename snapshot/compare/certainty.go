@@ -86,10 +86,30 @@ func (c *comparing) predict(p *Prediction, results runs) {
 	if c.Workload.GoesOnAfterFailures() {
 		p.Statistics = p.AtEnd
 	}
+	results = c.withoutKnownPools(p, results)
 	for i := range results {
 		c.count(p, &results[i])
 	}
 	c.findReasons(p, results)
+}
+
+// withoutKnownPools leaves out that requests were served from the default pool, where the pool of
+// each is known. When captures were under way matters only where cached memory would be freed.
+func (c *comparing) withoutKnownPools(p *Prediction, results runs) runs {
+	if len(c.Workload.PrivatePools) == 0 || c.poolsMatter(p, results) {
+		return results
+	}
+	return slices.DeleteFunc(results, func(r runResult) bool { return r.assumptions.NoPrivatePools })
+}
+
+// poolsMatter reports whether statistics may depend on what a record does not tell of private pools.
+func (c *comparing) poolsMatter(p *Prediction, results runs) bool {
+	w := c.Workload
+	if len(w.PrivatePools) == 0 && w.Unrecorded.UnknownPools == 0 {
+		return false
+	}
+	return !w.Complete() || !w.PoolsAreKnown() || c.Limit > 0 && needsFraction(p.Settings) ||
+		slices.ContainsFunc(results, func(r runResult) bool { return !r.assumptions.NoPrivatePools && r.outcome.ReachesLimit() })
 }
 
 // likeliest are the assumptions whose outcome is told. Under other settings than the
@@ -182,7 +202,7 @@ func (c *comparing) findReasons(p *Prediction, results runs) {
 		most = max(most, mostUnder(r, p.Settings))
 	}
 	if limitMatters && p.reachesLimit() { // under another limit between those that were tried it may reserve as much
-		p.between.include(most)
+		p.upTo = most
 	}
 	if !w.Complete() && !c.startIsKnown(p) {
 		c.widen(p, most)
@@ -205,7 +225,7 @@ func (c *comparing) findReasons(p *Prediction, results runs) {
 		})},
 		{StreamTiming, w.Unrecorded.PendingFrees > 0},
 		{Collectives, w.Marks.Collectives},
-		{PoolMembership, len(w.PrivatePools) > 0 || w.Unrecorded.UnknownPools > 0},
+		{PoolMembership, c.poolsMatter(p, results)},
 		{MissingStart, !w.Complete() && (!c.startIsKnown(p) || w.Unrecorded.PendingFrees > 0 || needsFraction(p.Settings))},
 		{StartBlocks, c.startIsKnown(p) && c.startBlocksMatter(p)},
 		{FailedRequests, passes},
@@ -237,9 +257,8 @@ func (c *comparing) widen(p *Prediction, limit uint64) {
 			r.include(min(recorded, most))
 			p.Runs[i].upTo = most
 		default:
-			low, high := r.Low-uint64(min(part, 1)*float64(r.Low)), r.High+uint64(part*float64(r.High))
-			r.include(max(low, p.PeakAllocated))
-			r.include(min(high, max(most, r.High)))
+			r.include(p.PeakAllocated) // the start may have been packed without gaps
+			r.include(min(r.High+uint64(part*float64(r.High)), max(most, r.High)))
 		}
 	}
 	if limit == 0 {
@@ -253,7 +272,7 @@ func (c *comparing) widen(p *Prediction, limit uint64) {
 	p.failureOpen = mayReach && !sure
 	if mayReach || p.Settings.Config.GarbageCollectionThreshold > 0 {
 		p.between.include(c.leastReserved(p))
-		p.between.include(most)
+		p.upTo = max(p.upTo, most)
 	}
 }
 
@@ -280,7 +299,7 @@ func (c *comparing) count(p *Prediction, r *runResult) {
 	o := &r.outcome
 	counted := CountedRun{Outcome: *o, assumptions: r.assumptions.Name, limit: c.Readings[r.reading].Bytes()}
 	if r.assumptions.UntilWaitedFor { // hardly a run is like that
-		counted.upTo = o.PeakReserved
+		p.between.include(o.PeakReserved)
 		p.Runs = append(p.Runs, counted)
 		return
 	}
@@ -310,12 +329,17 @@ func mostUnder(r history.Reading, s history.Settings) uint64 {
 }
 
 // BeyondLimit is by how much reserved memory can exceed a memory fraction: that is compared
-// with the size of a segment, and in an expandable segment whole pages are mapped.
+// with the size of a segment, and in an expandable segment whole pages are mapped. A segment that
+// needs more than one page is a multiple of the size to which large ones are rounded.
 func BeyondLimit(s history.Settings) uint64 {
-	if s.Config.ExpandableSegments {
-		return s.Config.LargeSegmentSize
+	page, round := s.Config.LargeSegmentSize, spec.DefaultGeometry().RoundLarge
+	switch {
+	case !s.Config.ExpandableSegments:
+		return 0
+	case page%round == 0:
+		return max(page-round, 1)
 	}
-	return 0
+	return page
 }
 
 // sameOutcome compares everything that is reported of two runs. goesOn is that the program

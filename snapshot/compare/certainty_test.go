@@ -62,6 +62,8 @@ func TestCountedRuns(t *testing.T) {
 	failed.FirstOOM = &play.OutOfMemory{}
 	passed.Passed, passed.Parted = true, 40
 	early, last := passed, reserved(100)
+	nearby := passed
+	nearby.Parted = 90
 	early.BeforeFailure = 20
 	last.AtEnd.PeakReserved = 700
 	segment := history.DefaultSettings().Config.LargeSegmentSize
@@ -81,9 +83,10 @@ func TestCountedRuns(t *testing.T) {
 		{"the last run reaches the limit", "", false, 500, []play.Outcome{reserved(100), retried}, 0, true, Range{100, 100, true}, false},
 		{"a run fails", "", false, 500, []play.Outcome{reserved(100), failed, reserved(200)}, 1, true, Range{100, 200, true}, false},
 		{"a failure of the record is passed", "", false, 0, []play.Outcome{passed}, 0, false, Range{40, 100, true}, true},
-		{"it is passed under a limit", "", false, 500, []play.Outcome{passed}, 0, false, Range{40, 500, true}, false},
-		{"it is passed with expandable segments", "expandable_segments:True", false, 500, []play.Outcome{passed}, 0, false, Range{40, 500 + segment, true}, false},
-		{"the size of a request that failed is not known", "", false, 500, []play.Outcome{early}, 0, false, Range{20, 500, true}, false},
+		{"it is passed under a limit", "", false, 500, []play.Outcome{passed}, 0, false, Range{40, 500, true}, true},
+		{"it is passed under a limit near by", "", false, 110, []play.Outcome{reserved(100), nearby}, 0, false, Range{90, 110, true}, false},
+		{"it is passed with expandable segments", "expandable_segments:True", false, 500, []play.Outcome{passed}, 0, false, Range{40, 500 + segment - spec.DefaultGeometry().RoundLarge, true}, true},
+		{"the size of a request that failed is not known", "", false, 500, []play.Outcome{early}, 0, false, Range{20, 500, true}, true},
 		{"the program goes on after a failure", "", false, 500, []play.Outcome{last}, 0, false, Range{100, 700, true}, false},
 		{"it is passed as recorded", "", true, 500, []play.Outcome{passed}, 0, false, Range{100, 100, true}, false},
 	} {

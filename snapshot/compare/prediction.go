@@ -25,7 +25,8 @@ type Prediction struct {
 	Runs          []CountedRun    // one for each of the assumptions
 	SmallestLimit *Range          // without an OOM; nil if it was not searched for, or not found
 	Err           error           // why the requests cannot be repeated under the settings; then there are no runs
-	between       Range           // what it may reserve under a limit, or from a start, between those that were tried
+	between       Range           // what it may reserve otherwise: the least from another start, and while streams use freed memory
+	upTo          uint64          // a limit, up to which it may reserve more than in the runs; 0: none
 	failureOpen   bool            // whether a request fails cannot be told
 	asRecorded    bool            // the figures are those of the record
 	passes        bool            // a request that failed in the recorded run does not fail
@@ -102,30 +103,36 @@ func (p *Prediction) OOMRuns() int {
 	return n
 }
 
-// PeakReservedRange is the range of peak reserved over all runs, and whether it has no
-// upper bound: the program may request more.
+// PeakReservedRange is the range of peak reserved over all runs, and whether its upper end is open:
+// the program may request more than is recorded. It is open, too, if it is a limit that is more than
+// a quarter above the lower end: then it tells no more than the limit.
 func (p *Prediction) PeakReservedRange() (r Range, open bool) {
-	for i := range p.Runs {
-		run := &p.Runs[i]
-		r.includeAll(run.reserved)
-		switch {
-		case run.upTo == unbounded:
-			open = true
-		case run.upTo > 0:
-			r.include(run.upTo)
-		}
-	}
-	r.includeAll(p.between)
 	if !p.Told() {
 		return Range{some: true}, true
 	}
-	return r, open
+	most := p.upTo
+	r.includeAll(p.between)
+	for i := range p.Runs {
+		r.includeAll(p.Runs[i].reserved)
+		most = max(most, p.Runs[i].upTo)
+	}
+	if most == unbounded {
+		return r, true
+	}
+	r.include(max(most, r.High))
+	return r, most > 0 && r.High-r.Low > r.Low/4
+}
+
+// UpToLimit reports whether an open range of peak reserved ends at the limit.
+func (p *Prediction) UpToLimit() bool {
+	_, open := p.PeakReservedRange()
+	return open && p.Told() && !slices.ContainsFunc(p.Runs, func(r CountedRun) bool { return r.upTo == unbounded })
 }
 
 // reachesLimit: some run does.
 func (p *Prediction) reachesLimit() bool {
 	for i := range p.Runs {
-		if run := &p.Runs[i]; run.Retries > 0 || run.ReachedBefore || run.FirstOOM != nil {
+		if p.Runs[i].ReachesLimit() {
 			return true
 		}
 	}

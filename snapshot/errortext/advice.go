@@ -15,6 +15,9 @@ const fitsWithoutOthers = "Without the other processes the request would fit."
 // advice says what is likely to help.
 func (m *Message) advice() string {
 	notCUDA := ""
+	if m.headless {
+		notCUDA = "The message's beginning, which names the backend, is not in the text; it is taken for CUDA's. "
+	}
 	if m.Backend != "CUDA" && m.Kind != Runtime {
 		notCUDA = fmt.Sprintf("This is a message of %s; what is said of the allocator is that of CUDA. ", m.Backend)
 	}

@@ -134,7 +134,7 @@ func (m *Message) contradicts() bool {
 // mayLend reports whether the driver may have memory that the text does not count: that of the
 // host, or of an integrated device. Windows tells 0 bytes free, and lends the host's.
 func (m *Message) mayLend() bool {
-	return m.Backend != "CUDA" || m.Windows || m.lends || m.hidesProcess || m.Free != nil && m.Free.High == 0
+	return m.Backend != "CUDA" || m.headless || m.Windows || m.lends || m.hidesProcess || m.Free != nil && m.Free.High == 0
 }
 
 // free is what the driver, or a memory fraction, still gives. Messages of XPU before 2.12 do not have

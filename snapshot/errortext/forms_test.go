@@ -31,6 +31,8 @@ func TestForms(t *testing.T) {
 		{"in a box", strings.ReplaceAll(whole, " of ", " of │\n│ ")},
 		{"quoted in Markdown", "> " + strings.ReplaceAll(whole, ". ", ".\n> > ")},
 		{"in a page of HTML", "<pre>" + strings.ReplaceAll(strings.ReplaceAll(whole, ". ", ".<br/>"), " is ", "&nbsp;<span class=\"x\">is</span> ") + "</pre>"},
+		{"Ray's, of two machines, with ends of lines of Windows", "\x1b[36m(WorkerDict pid=1188, ip=10.1.2.3)\x1b[0m torch.OutOfMemoryError: " + whole + "\r\n(WorkerDict pid=7, ip=10.1.2.4)\r\n"},
+		{"Slurm's and a logger's", "3: 2026-03-02 01:02:03,456 ERROR 显存不足: OutOfMemoryError('" + whole + "')"},
 		{"with spaces that do not break", strings.ReplaceAll(whole, " ", "\u00a0")},
 	} {
 		m := Find("some lines\n" + test.text + "\nand more\n")
@@ -199,19 +201,42 @@ func TestNoError(t *testing.T) {
 	for text, want := range map[string]string{
 		"torch.OutOfMemoryError: CUDA out of memory.": "its sizes",
 		whole[:30]: "its sizes",
-		"(EngineCore pid=1) ValueError: No available memory for the cache blocks. Try increasing":                 "vLLM's",
-		"Free memory on device (5.37/23.64 GiB) on startup is less than desired GPU memory utilization (0.9":      "vLLM's",
-		"RuntimeError: CUDA out of memory occurred when warming up sampler with 1024 dummy requests.":             "vLLM's",
-		"RuntimeError: Not enough memory. Please try to increase --mem-fraction-static.":                          "SGLang's",
-		"XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory while trying to allocate 4563402752 bytes.":           "XLA's",
-		"[enforce fail at alloc_cpu.cpp:114] DefaultCPUAllocator: not enough memory: you tried to allocate 42 by": "host's memory",
-		"out of resource: shared memory, Required: 147456, Hardware limit: 101376. Reducing block sizes":          "Triton's",
-		"| Allocated memory      |  18000 MiB |  21000 MiB |   5000 GiB |   4982 GiB |":                           "in part",
+		"(EngineCore pid=1) ValueError: No available memory for the cache blocks. Try increasing":                     "vLLM's",
+		"Free memory on device (5.37/23.64 GiB) on startup is less than desired GPU memory utilization (0.9":          "vLLM's",
+		"RuntimeError: CUDA out of memory occurred when warming up sampler with 1024 dummy requests.":                 "vLLM's",
+		"RuntimeError: Not enough memory. Please try to increase --mem-fraction-static.":                              "SGLang's",
+		"XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory while trying to allocate 4563402752 bytes.":               "XLA's",
+		"[enforce fail at alloc_cpu.cpp:114] DefaultCPUAllocator: not enough memory: you tried to allocate 42 by":     "host's memory",
+		"out of resource: shared memory, Required: 147456, Hardware limit: 101376. Reducing block sizes":              "Triton's",
+		"| Allocated memory      |  18000 MiB |  21000 MiB |   5000 GiB |   4982 GiB |":                               "in part",
+		"RuntimeError: alloc_req_slots runs out of memory. Please set a smaller number for `--max-running-requests`.": "SGLang's",
+		"MemoryError: std::bad_alloc: out_of_memory: RMM failure at:/x/rmm/mr/device/pool_memory_resource.hpp:196: ":  "RMM's",
+		"MemoryError: std::bad_alloc: CUDA error at: rmm/mr/device/cuda_memory_resource.hpp68: cudaErrorMemoryAlloc":  "RMM's",
+		"E external/xla/xla/stream_executor/cuda/cuda_driver.cc:1] failed to allocate: CUDA_ERROR_OUT_OF_MEMORY: out": "XLA's",
+		"ggml_cuda_host_malloc: failed to allocate 1900,00 MiB of pinned memory: invalid argument":                    "llama.cpp's",
+		"CUDA error: out of memory\n  current device: 0, in function alloc at /x/ggml-cuda/ggml-cuda.cu:503":          "llama.cpp's",
+		"cupy_backends.cuda.api.runtime.CUDARuntimeError: cudaErrorMemoryAllocation: out of memory":                   "CuPy's",
+		"[2] Call to cuMemAlloc results in CUDA_ERROR_OUT_OF_MEMORY":                                                  "Numba's",
+		"RuntimeError: level_zero backend failed with error: 39 (UR_RESULT_ERROR_OUT_OF_DEVICE_MEMORY)":               "XPU's driver",
+		"RuntimeError: CUDA error: CUBLAS_STATUS_NOT_INITIALIZED when calling `cublasCreate(handle)`":                 "cuBLAS's",
+		"Error out of memory at line 380 in file /mmfs1/bitsandbytes/csrc/pythonInterface.cpp":                        "a call of CUDA",
 		"epoch 3, loss 0.2": "",
 	} {
 		if list, why := FindAll(text), NoError(text); len(list) > 0 || !strings.Contains(why, want) || want == "" && why != "" {
 			t.Errorf("%s: %v, %q", text, list, why)
 		}
+	}
+}
+
+// TestWithoutBeginning: people paste a message from its second sentence on. What is not named is not sure.
+func TestWithoutBeginning(t *testing.T) {
+	for _, text := range []string{whole[strings.Index(whole, "Tried"):], "Tried to allocate 3.00 GiB (GPU 1; 23.64 GiB total capacity; 21.50 GiB already allocated; 1.00 GiB free; 22.00 GiB reserved in total by PyTorch)"} {
+		if m := Find("I get: " + text); m == nil || m.Cause() != Shortage || m.Sure() || m.Device != 1 || !strings.Contains(m.Explain(), "taken for CUDA's") {
+			t.Errorf("%s: %+v", text, m)
+		}
+	}
+	if list := FindAll(whole + "\nTried to allocate 3.00 GiB, and failed."); len(list) != 1 || list[0].headless {
+		t.Errorf("%+v", list)
 	}
 }
 
@@ -230,6 +255,10 @@ func TestTables(t *testing.T) {
 		m := Find(test.text)
 		if text := m.Explain(); !strings.Contains(text, test.device) || !strings.Contains(text, test.allocated) || !strings.Contains(text, "The last of 2 tables") || m.Times != 1 {
 			t.Error(text)
+		}
+		before := Find(strings.ReplaceAll(test.text, " MiB", " MB")) // as PyTorch wrote it before 2.0
+		if old, now := before.Explain(), m.Explain(); old != now {
+			t.Errorf("with MB for MiB:\n%s\nnot\n%s", old, now)
 		}
 	}
 }

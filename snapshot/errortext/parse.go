@@ -66,6 +66,7 @@ type Message struct {
 	Table        *Message `json:"table,omitempty"`         // the memory_summary behind the error
 	Warning      *Warning `json:"warning,omitempty"`       // the last one before the error
 
+	headless     bool // the beginning of the text, which names the backend, is not there
 	lends        bool // the rest of the input names a system whose driver lends memory of the host
 	leftOut      bool // a part in the middle of the text is not there: it may be a size
 	unlimited    bool // of cudaMallocAsync: the text says that there is no limit
@@ -83,8 +84,8 @@ type Process struct {
 const size = `(\d+(?:[.,]\d+)*)(bytes|[KMGTPE]i?B|B)`
 
 var (
-	begins  = regexp.MustCompile(`(?:([A-Z]{2,5})outofmemory\.(?:Triedtoallocate\d|Allocationwaspreemptively)|(MPS)backendoutofmemory|([A-Z]{2,5})outofmemory\.Triedtoallocatemorethan|Allocationondevice(\d+)wouldexceedallowedmemory|(CUDA|HIP)error:outofmemory|(CUBLAS|CUDNN|CUSOLVER|CUSPARSE)_STATUS_ALLOC_FAILED|(Cu)dafailure\d*'outofmemory'|\[ExpandableSegmentVA\]Failedtoreserve)`)
-	anchors = []string{"outofmemory", "_STATUS_ALLOC_FAILED", "wouldexceedallowedmemory", "[ExpandableSegmentVA]Failedtoreserve"}
+	begins  = regexp.MustCompile(`(?:([A-Z]{2,5})outofmemory\.(?:Triedtoallocate\d|Allocationwaspreemptively)|(MPS)backendoutofmemory|([A-Z]{2,5})outofmemory\.Triedtoallocatemorethan|Allocationondevice(\d+)wouldexceedallowedmemory|(CUDA|HIP)(?:driver)?error:outofmemory|(CUBLAS|CUDNN|CUSOLVER|CUSPARSE)_STATUS_ALLOC_FAILED|(Cu)dafailure\d*'outofmemory'|\[ExpandableSegmentVA\]Failedtoreserve|Triedtoallocate[\d.,]+(?:bytes|[KMGTPE]i?B)(?:\(GPU\d+;|\.GPU\d+hasatotal))`)
+	anchors = []string{"outofmemory", "_STATUS_ALLOC_FAILED", "wouldexceedallowedmemory", "[ExpandableSegmentVA]Failedtoreserve", "Triedtoallocate"}
 	device  = regexp.MustCompile(`(?:[GN]PU(\d+)(?:has|;)|ondevice(\d+)\))`)
 	process = regexp.MustCompile(`Process(\d+)has` + size + `memoryinuse`)
 )
@@ -161,7 +162,9 @@ func FindAll(text string) (list []*Message) {
 		}
 	}
 	table := findSummary(text)
-	list = append(list, outside...)
+	if len(list) > 0 || !ofOthers.MatchString(squeezed) {
+		list = append(list, outside...)
+	}
 	if w := warned(warnings); len(list) == 0 && w != nil {
 		list = append(list, w)
 	}
@@ -235,6 +238,8 @@ func parse(body, all string, at []int) *Message {
 		m.Kind, m.Backend = AddressSpace, "CUDA"
 	case strings.Contains(body, "preemptively"):
 		m.Kind = Rejected
+	case strings.HasPrefix(body, "Tried"):
+		m.Backend, m.headless = "CUDA", true
 	}
 	if m.Kind == Runtime {
 		return m

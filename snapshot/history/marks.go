@@ -13,6 +13,8 @@ type Marks struct {
 	// they hold is freed by a thread that watches for their end. (FSDP2 waits for its
 	// collectives in the program, and frees then.)
 	Collectives bool
+	// GraphTrees: torch.compile keeps its CUDA graphs in trees.
+	GraphTrees bool
 	// NoExpandable is why expandable segments cannot be used; "": nothing tells so.
 	NoExpandable string
 	Windows      bool
@@ -53,6 +55,7 @@ func (m *Marks) add(f *snapshot.Frame) {
 	m.Windows = m.Windows || windowsPath.MatchString(f.Filename)
 	m.Collectives = m.Collectives || strings.Contains(file, "torch/nn/parallel/distributed.py") || strings.Contains(f.Name, "c10d::") ||
 		strings.Contains(file, "torch/distributed/") && !strings.Contains(file, "/_fully_shard/") && !strings.Contains(file, "torch/distributed/utils.py")
+	m.GraphTrees = m.GraphTrees || strings.HasSuffix(file, "/cudagraph_trees.py")
 	for _, b := range noExpandable {
 		if m.NoExpandable == "" && (strings.Contains(file, b.part) || strings.Contains(f.Name, b.part)) {
 			m.NoExpandable = "the call stacks have " + b.why

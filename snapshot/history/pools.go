@@ -63,3 +63,18 @@ func (w *Workload) PoolNumber(id spec.PoolID) uint8 {
 	}
 	return uint8(at + 1)
 }
+
+// PoolsAreKnown reports whether the private pool of every request is known, and nothing but requests
+// allocates there. The trees of CUDA graphs also put back an earlier state of their pool, which only
+// call stacks show.
+func (w *Workload) PoolsAreKnown() bool {
+	if w.Unrecorded.UnknownPools > 0 || w.Marks.GraphTrees {
+		return false
+	}
+	for i := range w.Requests {
+		if q := &w.Requests[i]; q.Kind == Malloc && q.Pool > 0 && len(framesOf(w.Entry(q))) == 0 {
+			return false
+		}
+	}
+	return true
+}

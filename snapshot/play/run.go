@@ -74,6 +74,9 @@ type Outcome struct {
 	BeforeFailure uint64
 }
 
+// ReachesLimit reports whether cached memory had to be freed for a request, or one failed.
+func (o *Outcome) ReachesLimit() bool { return o.Retries > 0 || o.ReachedBefore || o.FirstOOM != nil }
+
 // OutOfMemory is a request that failed, and the memory at that time, in bytes.
 type OutOfMemory struct {
 	Request          int // index into Workload.Requests

@@ -57,6 +57,7 @@ type played struct {
 	// history has nothing. Under other settings something may have been cached.
 	invisible    bool
 	wentOn       bool            // requests were made after the first OOM
+	without      bool            // the program could do without the first request that failed
 	recording    bool            // it came so far
 	before       play.Statistics // when the recording began
 	failedBefore bool            // a request failed before the recording

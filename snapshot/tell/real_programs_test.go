@@ -48,10 +48,11 @@ type realRun struct {
 	WentOn       bool             `json:"went_on"`
 	AtEnd        play.Statistics  `json:"at_end"`
 	AtOOM        *play.Statistics `json:"at_oom"`
+	Without      bool             // the first request that failed was for a workspace, and a smaller one was taken
 }
 
 func (r *realRun) played() *played {
-	return &played{atEnd: r.AtEnd, atOOM: r.AtOOM, wentOn: r.WentOn, recording: r.Recording, failedBefore: r.FailedBefore}
+	return &played{atEnd: r.AtEnd, atOOM: r.AtOOM, wentOn: r.WentOn, without: r.Without, recording: r.Recording, failedBefore: r.FailedBefore}
 }
 
 // TestRealPrograms counts what is exact, in its range, and not told; nothing may be false.
@@ -73,6 +74,9 @@ func TestRealPrograms(t *testing.T) {
 		}
 		if t.Logf("%s: %d predictions: %v", filepath.Base(name), count.predictions(), count); count.predictions() == 0 {
 			t.Errorf("%s has no predictions", name)
+		}
+		if 4*count["wider than a quarter"] > count["in range"] {
+			t.Errorf("%s: more than a quarter of the ranges are wider than a quarter", name)
 		}
 	}
 }

@@ -444,6 +444,8 @@ func reservedText(p *compare.Prediction) string {
 	switch {
 	case !p.Told():
 		return "an amount that cannot be told"
+	case p.UpToLimit():
+		return spec.FormatSize(f.Reserved.Low) + " or more (up to the limit)"
 	case f.Open:
 		return rangeInWords(f.Reserved) + " as far as the record goes (unknown after it)"
 	case f.Reserved.Low != f.Reserved.High:

@@ -2,6 +2,7 @@ package mutants
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -99,10 +100,39 @@ func (b *build) write() error {
 		b.files[file], texts[path] = v, v.text
 	}
 	texts[filepath.Join(b.root, filepath.FromSlash(b.folder), "mutants_choose.go")] =
-		fmt.Sprintf(addedPackage, filepath.Base(b.folder), slices.Max(b.order)+1)
+		fmt.Sprintf(addedPackage, b.mutants[b.order[0]].in.pkg, slices.Max(b.order)+1)
+	if err := addOverlay(*base, texts); err != nil {
+		return err
+	}
 	var err error
 	b.overlay, err = rewrite.Overlay(b.dir, texts)
 	return err
+}
+
+// addOverlay adds the files of an overlay. One that is changed has no other text.
+func addOverlay(file string, texts map[string]string) error {
+	if file == "" {
+		return nil
+	}
+	list, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	var overlay struct{ Replace map[string]string }
+	if err := json.Unmarshal(list, &overlay); err != nil {
+		return fmt.Errorf("%s: %w", file, err)
+	}
+	for path, other := range overlay.Replace {
+		text, err := os.ReadFile(other)
+		if err != nil {
+			return err
+		}
+		if texts[path] != "" {
+			return fmt.Errorf("%s has %s, which mutants change", file, path)
+		}
+		texts[path] = string(text)
+	}
+	return nil
 }
 
 func (b *build) command(args ...string) *exec.Cmd {
@@ -112,21 +142,21 @@ func (b *build) command(args ...string) *exec.Cmd {
 }
 
 // binary is the file of the tests of a package.
-func (b *build) binary(pkg string) string { return filepath.Join(b.dir, filepath.Base(pkg)+".test") }
+func (b *build) binary(pkg string) string {
+	return filepath.Join(b.dir, strings.ReplaceAll(pkg, "/", "-")+".test")
+}
 
-// tests builds the tests of packages, in one call of the go command, which compiles what they share
-// once.
+// tests builds the tests of packages.
 func (b *build) tests(packages []string, race bool) error {
-	args := []string{"test", "-c", "-vet=off", "-o", b.dir + string(filepath.Separator), "-overlay", b.overlay}
+	args := []string{"test", "-c", "-vet=off", "-overlay", b.overlay}
 	if race {
 		args = append(args, "-race")
 	}
 	for _, pkg := range packages {
 		pkg, _, _ = strings.Cut(pkg, " ")
-		args = append(args, "./"+pkg)
-	}
-	if out, err := b.command(args...).CombinedOutput(); err != nil {
-		return fmt.Errorf("%w\n%s", err, bytes.TrimSpace(out))
+		if out, err := b.command(append(slices.Clone(args), "-o", b.binary(pkg), "./"+pkg)...).CombinedOutput(); err != nil {
+			return fmt.Errorf("%w\n%s", err, bytes.TrimSpace(out))
+		}
 	}
 	return nil
 }

@@ -59,10 +59,15 @@ var kinds = []kind{
 	{"compare", "a comparison: < is <=, == is !=, and so on", (*finder).comparison},
 	{"arithmetic", "an operation with numbers: + is -, and so on", (*finder).arithmetic},
 	{"negate", "the condition of an if or a for", (*finder).negation},
+	{"half", "one half of a condition: a && b is a, or b", (*finder).half},
+	{"force", "the condition of an if is true, or false; that of a for is false", (*finder).force},
 	{"constant", "a number is one more; true is false", (*finder).constant},
+	{"bound", "a number, or a bound of a slice, is one less", (*finder).bound},
+	{"arguments", "two arguments of a call change places", (*finder).arguments},
+	{"once", "a loop ends after its first round", (*finder).once},
 	{"drop", "a statement is left out", (*finder).drop},
 	{"swap", "two statements change places", (*finder).swap},
-	{"wrap", "an error is lost: %w is %v, errors.Join(a, b) is a, return err is return nil", (*finder).wrap},
+	{"wrap", "an error is lost: %w is %v, errors.Join(a, b) is a, a returned error is nil", (*finder).wrap},
 	{"lock", "a Lock and its Unlock are left out", (*finder).lock},
 }
 
@@ -120,7 +125,7 @@ func findIn(root, file string, wanted []string) ([]mutant, error) {
 		if !ok || function.Body == nil {
 			continue
 		}
-		f.function, f.in = rewrite.FunctionName(function), f.newFunction(function)
+		f.function, f.in = rewrite.FunctionName(function), f.newFunction(tree.Name.Name, function)
 		for _, kind := range kinds {
 			if len(wanted) > 0 && !slices.Contains(wanted, kind.name) {
 				continue
@@ -237,25 +242,86 @@ func (f *finder) negation(n ast.Node) {
 	}
 }
 
-func (f *finder) constant(n ast.Node) {
-	if f.beside[n] {
-		return
+func (f *finder) half(n ast.Node) {
+	if b, ok := n.(*ast.BinaryExpr); ok && (b.Op == token.LAND || b.Op == token.LOR) {
+		f.replace(b, b.Pos(), b.End(), f.piece(b.X))
+		f.replace(b, b.Pos(), b.End(), f.piece(b.Y))
 	}
+}
+
+// force leaves the condition in its place, since what it calls may change something.
+func (f *finder) force(n ast.Node) {
 	switch n := n.(type) {
-	case *ast.ReturnStmt: // what is returned beside an error is not looked at
+	case *ast.IfStmt:
+		f.replace(n.Cond, n.Cond.Pos(), n.Cond.End(), "("+f.piece(n.Cond)+") || true")
+		f.replace(n.Cond, n.Cond.Pos(), n.Cond.End(), "("+f.piece(n.Cond)+") && false")
+	case *ast.ForStmt:
+		if n.Cond != nil {
+			f.replace(n.Cond, n.Cond.Pos(), n.Cond.End(), "("+f.piece(n.Cond)+") && false")
+		}
+	}
+}
+
+func (f *finder) constant(n ast.Node) {
+	f.number(n, 1)
+	if name, ok := n.(*ast.Ident); ok && !f.beside[n] {
+		if other := map[string]string{"true": "false", "false": "true"}[name.Name]; other != "" {
+			f.replace(n, n.Pos(), n.End(), other)
+		}
+	}
+}
+
+// number moves a number, but not one that is returned beside an error: nobody looks at it.
+func (f *finder) number(n ast.Node, by int) {
+	switch n := n.(type) {
+	case *ast.ReturnStmt:
 		if last := len(n.Results) - 1; last > 0 && f.piece(n.Results[last]) != "nil" {
 			for _, result := range n.Results[:last] {
 				f.beside[result] = true
 			}
 		}
 	case *ast.BasicLit:
-		if v, err := strconv.ParseUint(n.Value, 0, 64); n.Kind == token.INT && err == nil {
-			f.replace(n, n.Pos(), n.End(), strconv.FormatUint(v+1, 10))
+		if v, err := strconv.ParseUint(n.Value, 0, 64); n.Kind == token.INT && err == nil && !f.beside[n] && (by > 0 || v > 0) {
+			f.replace(n, n.Pos(), n.End(), strconv.FormatUint(v+uint64(by), 10))
 		}
-	case *ast.Ident:
-		if other := map[string]string{"true": "false", "false": "true"}[n.Name]; other != "" {
-			f.replace(n, n.Pos(), n.End(), other)
+	}
+}
+
+func (f *finder) bound(n ast.Node) {
+	f.number(n, -1)
+	if s, ok := n.(*ast.SliceExpr); ok {
+		for _, bound := range []ast.Expr{s.Low, s.High} {
+			if _, number := bound.(*ast.BasicLit); bound != nil && !number {
+				f.replace(bound, bound.Pos(), bound.End(), "("+f.piece(bound)+")-1")
+			}
 		}
+	}
+}
+
+// arguments finds many that do not compile, which are not counted.
+func (f *finder) arguments(n ast.Node) {
+	call, ok := n.(*ast.CallExpr)
+	if !ok || call.Ellipsis.IsValid() {
+		return
+	}
+	for i := 1; i < len(call.Args); i++ {
+		a, b := call.Args[i-1], call.Args[i]
+		if f.piece(a) != f.piece(b) {
+			f.replace(call, a.Pos(), b.End(), f.piece(b)+", "+f.piece(a))
+		}
+	}
+}
+
+func (f *finder) once(n ast.Node) {
+	var body *ast.BlockStmt
+	switch n := n.(type) {
+	case *ast.ForStmt:
+		body = n.Body
+	case *ast.RangeStmt:
+		body = n.Body
+	}
+	if body != nil {
+		f.add(n, f.brief(n.(ast.Stmt)), edit{f.offset(body.Rbrace), f.offset(body.Rbrace), "; break; "})
 	}
 }
 
@@ -342,6 +408,8 @@ func calls(s ast.Stmt) (does bool) {
 	return does
 }
 
+var madeErrors = map[string]bool{"fmt.Errorf": true, "errors.New": true, "errors.Join": true}
+
 func (f *finder) wrap(n ast.Node) {
 	switch n := n.(type) {
 	case *ast.CallExpr:
@@ -358,7 +426,8 @@ func (f *finder) wrap(n ast.Node) {
 			return
 		}
 		last := n.Results[len(n.Results)-1]
-		if name, ok := last.(*ast.Ident); ok && name.Name == "err" {
+		made, ok := last.(*ast.CallExpr)
+		if f.piece(last) == "err" || ok && madeErrors[f.piece(made.Fun)] {
 			f.replace(n, last.Pos(), last.End(), "nil")
 		}
 	}

@@ -1,6 +1,7 @@
 package mutants
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"math/rand/v2"
@@ -25,11 +26,40 @@ var folders = []folder{
 	{"alloc", []string{"alloc", "tests/concurrent", "tests/golden", "tests/upstream", "tests/linearizability", "tests/property", "tests/earlyreuse", "internal/refinement"}},
 	{"fakegpu", []string{"fakegpu", "tests/earlyreuse", "alloc", "tests/upstream", "tools/check", "tools/replay"}},
 	{"model", []string{"model", "model/bounded", "internal/refinement", "tests/linearizability"}},
+	{"model/bounded", []string{"model/bounded", "tests/tla/alone"}},
 	{"spec", []string{"spec", "spec/settings", "spec/invariant", "alloc", "fakegpu"}},
 	{"spec/settings", []string{"spec/settings", "spec", "alloc"}},
 	{"spec/trace", []string{"spec/trace", "tools/replay", "tests/golden"}},
 	{"spec/invariant", []string{"spec/invariant", "tests/property", "alloc"}},
+	{"spec/happensbefore", []string{"spec/happensbefore", "fakegpu", "tests/earlyreuse"}},
+	{"model/abstract", []string{"model/abstract", "internal/refinement"}},
+	{"model/explore", []string{"model/explore"}},
+	{"model/tlc", []string{"model/tlc"}},
+	{"conformance", []string{"conformance", "conformance/perform", "tests/arena"}},
+	{"conformance/perform", []string{"conformance/perform", "conformance", "tests/arena", "tests/golden", "tests/graphtree", "tools/replay"}},
+	{"graphtree", []string{"graphtree", "tests/graphtree"}},
+	{"upstream", []string{"upstream"}},
+	{"cudaimpl", []string{"cudaimpl", "tests/gpu"}},
+	{"cudaimpl/pluggable", []string{"cudaimpl/pluggable", "tests/gpu"}},
+	{"fakegpu/cuda", []string{"fakegpu/cuda"}},
+	{"fakegpu/cuda/host", []string{"tests/gpu", "fakegpu/cuda"}},
+	{"internal/refinement", []string{"internal/refinement"}},
+	{"internal/unpack", []string{"internal/unpack", "snapshot"}},
+	{"cmd/gaugeblock", []string{"cmd/gaugeblock"}},
 	{"tools/check", []string{"tools/check", "cmd/gaugeblock TestTranscripts"}},
+	{"tools/compare", []string{"tools/compare", "cmd/gaugeblock TestTranscripts"}},
+	{"tools/examine", []string{"tools/examine", "cmd/gaugeblock TestTranscripts|TestExamine"}},
+	{"tools/fit", []string{"tools/fit", "cmd/gaugeblock TestTranscripts"}},
+	{"tools/foreign", []string{"tools/foreign"}},
+	{"tools/release", []string{"tools/release"}},
+	{"tools/replay", []string{"tools/replay", "tests/golden", "cmd/gaugeblock TestTranscripts"}},
+	{"tools/run", []string{"tools/run", "cmd/gaugeblock TestTranscripts|TestRun"}},
+	{"tools/torch", []string{"tools/torch"}},
+	{"tools/torch/bench", []string{"tools/torch/bench"}},
+	{"tools/torch/edges", []string{"tools/torch/edges", "tools/torch TestEveryEdge|TestEdgesOfRelease|TestWalkEndsAtOtherError"}},
+	{"tools/torch/wheel", []string{"tools/torch/wheel", "cmd/gaugeblock TestTorch"}},
+	{"tools/zoo", []string{"tools/zoo"}},
+	{"snapshot/errortext", []string{"snapshot/errortext", "cmd/gaugeblock TestErrorTexts|TestTranscripts"}},
 	{"snapshot/history", []string{"snapshot/history", "snapshot/tell"}},
 	{"snapshot/play", []string{"snapshot/play", "snapshot/tell"}},
 	{"snapshot/compare", []string{"snapshot/compare", "snapshot/tell"}},
@@ -60,6 +90,7 @@ var (
 	with    = flag.String("tests", "", "run the tests of these packages, with commas, and not those that go with the folder")
 	workers = flag.Int("workers", runtime.NumCPU(), "mutants that are tried at a time")
 	list    = flag.Bool("list", false, "list the mutants and do nothing")
+	base    = flag.String("overlay", "", "build with the files of this overlay too")
 	prune   = flag.Bool("prune", false, "take the arguments about what is no mutant any more out of "+equivalentFile)
 )
 
@@ -81,6 +112,7 @@ func run() error {
 		}
 	}
 	survivors := 0
+	var failed error // of folders whose mutants could not be tried
 	for _, folder := range folders {
 		if flag.NArg() > 0 && !slices.Contains(flag.Args(), folder.dir) {
 			continue
@@ -102,14 +134,14 @@ func run() error {
 		b := &bench{race: *race, workers: max(1, *workers)}
 		r, err := b.tryAll(root, folder.dir, tests, chosen, *n, equivalent)
 		if err != nil {
-			return err
+			failed = errors.Join(failed, fmt.Errorf("%s: %w", folder.dir, err))
 		}
 		survivors += r.survived
 	}
 	if survivors > 0 {
-		return fmt.Errorf("%d mutants survive and are not argued", survivors)
+		failed = errors.Join(failed, fmt.Errorf("%d mutants survive and are not argued", survivors))
 	}
-	return nil
+	return failed
 }
 
 // tryAll tries the first n mutants of a folder that compile.

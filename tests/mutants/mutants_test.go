@@ -17,7 +17,7 @@ func f(mu locker, xs []int) (int, error) {
 	defer mu.Unlock()
 	n := 0
 	for _, x := range xs {
-		if x < 3 {
+		if x < 3 && p.ok {
 			n += x
 			count++
 			p.a = 7
@@ -28,6 +28,10 @@ func f(mu locker, xs []int) (int, error) {
 	if err := g(n); err != nil {
 		return 0, fmt.Errorf("g: %w", err)
 	}
+	if len(xs) == 0 {
+		return 0, errors.New("none")
+	}
+	sort(xs[:n], n, len(xs))
 	panic("never")
 }
 `
@@ -40,14 +44,20 @@ func TestMutants(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := map[string][]string{
-		"compare":    {"if x <= 3 {", "if err := g(n); err == nil {"},
+		"compare":    {"if x <= 3 && p.ok {", "if x < 3 || p.ok {", "if err := g(n); err == nil {"},
 		"arithmetic": {"n -= x", "count--"},
-		"negate":     {"if !(x < 3) {", "if err := g(n); !(err != nil) {"},
-		"constant":   {"n := 1", "if x < 4 {"},
+		"negate":     {"if !(x < 3 && p.ok) {", "if err := g(n); !(err != nil) {"},
+		"constant":   {"n := 1", "if x < 4 && p.ok {"},
 		"drop":       {"{\n\t\t\t\n\t\t\tcount++"},
 		"swap":       {"count++\n\t\t\tn += x"}, // and not p.a with p.b, nor p.b with p.c
 
-		"wrap": {`fmt.Errorf("g: %v", err)`},
+		"half":      {"if x < 3 {", "if p.ok {"},
+		"force":     {"if (x < 3 && p.ok) || true {", "if (x < 3 && p.ok) && false {"},
+		"bound":     {"if x < 2 && p.ok {", "sort(xs[:(n)-1], n, len(xs))"},
+		"arguments": {"sort(n, xs[:n], len(xs))", "sort(xs[:n], len(xs), n)"},
+		"once":      {"p.c += int64(len(xs))\n\t\t}\n\t; break; }"},
+
+		"wrap": {`fmt.Errorf("g: %v", err)`, "return 0, nil"},
 		"lock": {"error) {\n\t\n\t\n\tn := 0"},
 	}
 	for _, k := range kinds {

@@ -43,6 +43,7 @@ func mutantReached(number int) {
 // function is where a function stands in its file.
 type function struct {
 	*ast.FuncDecl
+	pkg        string // the name of its package
 	offset     func(token.Pos) int
 	start, end int // of the declaration, without its comment
 	statements []span
@@ -51,8 +52,8 @@ type function struct {
 type span struct{ start, end int }
 
 // newFunction describes a declaration.
-func (f *finder) newFunction(d *ast.FuncDecl) *function {
-	at := &function{FuncDecl: d, offset: f.offset, start: f.offset(d.Pos()), end: f.offset(d.End())}
+func (f *finder) newFunction(pkg string, d *ast.FuncDecl) *function {
+	at := &function{FuncDecl: d, pkg: pkg, offset: f.offset, start: f.offset(d.Pos()), end: f.offset(d.End())}
 	ast.Inspect(d.Body, func(n ast.Node) bool {
 		for _, s := range blockOf(n) {
 			switch s.(type) {

@@ -79,19 +79,24 @@ func drawn(r rule, value, seeds uint64) string {
 			return alloc.New(d, alloc.Options{Geometry: h.Geometry, Settings: h.Settings, Rules: rules})
 		}
 	}
-	const departs = "departs from the reference"
-	options := conformance.Options{
-		New: by(r.with(release.Rules, value-1)), Against: by(release.Rules), Every: 100,
-		Overlook: func(class string) bool { return class != departs },
+	areas := []string{}
+	for _, area := range conformance.Areas() {
+		if only := drawnIn[r.name]; only == "" || only == area.Name {
+			areas = append(areas, area.Name)
+		}
 	}
+	return departs(release.Name, seeds, conformance.Options{New: by(r.with(release.Rules, value-1)), Against: by(release.Rules)}, areas...)
+}
+
+// departs is the first departure from the reference in programs of some areas for a release; "": there is none.
+func departs(release string, seeds uint64, o conformance.Options, areas ...string) string {
+	const class = "departs from the reference"
+	o.Every, o.Overlook = 100, func(found string) bool { return found != class }
 	for seed := range seeds {
-		for _, area := range conformance.Areas() {
-			if only := drawnIn[r.name]; only != "" && only != area.Name {
-				continue
-			}
-			programs := *area
-			programs.Release = release.Name
-			if f := programs.Run(seed, 1000, options).Failure; f != nil && f.Class == departs {
+		for _, area := range areas {
+			programs := *conformance.Find(area)
+			programs.Release = release
+			if f := programs.Run(seed, 1000, o).Failure; f != nil && f.Class == class {
 				return f.Error()
 			}
 		}

@@ -169,8 +169,7 @@ var changes = map[string]func(s *bounded.State) bool{
 	"PromptlyReclaimed": completeAll,
 	"NoNeedlessWait":    completeAll,
 
-	"EmptyCacheWaitsForAReason": completeAll,
-	"EmptyCacheWaitsNoLonger":   completeAll,
+	"EmptyCacheWaitsNoLonger": completeAll,
 	"EmptyCacheLeavesNothingWaiting": func(s *bounded.State) bool {
 		return eachBlock(s, func(_ *model.Segment, b *model.Block) bool { b.State = spec.ActivePendingFree; return true })
 	},
@@ -367,7 +366,7 @@ func eachAllocated(s *bounded.State, change func(b *model.Block)) bool {
 var needRoom = map[string]bool{
 	"BestFitServes": false, "LimitHolds": false, "NoNeedlessWait": false, "PromptlyReclaimed": false, "ExpandableSegmentsGrow": false,
 	"OverflowPoolsServe": false, "OverflowPoolsInOrder": false, "RemaindersCanServe": false, "JustEnoughIsReturned": false,
-	"OversizeSegmentsAreWhole": false, "EmptyCacheWaitsForAReason": false, "GraphUsesAreNotAwaited": false,
+	"OversizeSegmentsAreWhole": false, "GraphUsesAreNotAwaited": false,
 	"EmptyCacheWaitsNoLonger": false, "LargestAreReturned": false, "EmptyRangesAreReleased": false,
 	"CapturedMemoryIsKept": false, "EmptyCacheReleasesAll": false, "UnusedPoolsAreErased": false,
 	"MallocWaitsNoLonger":    false,

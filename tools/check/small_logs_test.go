@@ -381,3 +381,17 @@ func TestFreesThatDoNotWait(t *testing.T) {
 		}
 	}
 }
+
+// TestSeveralDevices: where memory lies of which device is told by driver calls only.
+func TestSeveralDevices(t *testing.T) {
+	log := func(devices int) string {
+		return strings.Replace(smallHeader, `"version":2`, fmt.Sprintf(`"version":2,"devices":%d`, devices), 1) +
+			`{"op":"malloc","id":1,"size":512,"addr":4096}` + "\n" + `{"op":"free","id":1}` + "\n" + `{"end":true}` + "\n"
+	}
+	if _, err := Reader(strings.NewReader(log(1)), "log", Options{}); err != nil {
+		t.Error(err)
+	}
+	if _, err := Reader(strings.NewReader(log(2)), "log", Options{}); err == nil || !strings.Contains(err.Error(), "log:2: a log of several devices must have driver calls") {
+		t.Error(err)
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -187,6 +188,28 @@ func TestCandidates(t *testing.T) {
 	} {
 		if _, err := ParseCandidate(text); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%q: %v", text, err)
+		}
+	}
+}
+
+// TestGoodCandidates: each form of a candidate is read, with what it names.
+func TestGoodCandidates(t *testing.T) {
+	for text, want := range map[string]string{
+		"pytorch":                               "true  []",
+		"pytorch:2.11":                          "true 2.11 []",
+		"pytorch,expandable_segments:True":      "true  []",
+		"pytorch:2.11,expandable_segments:True": "true 2.11 []",
+		"driver:one":                            "false  [one]",
+		"driver: one two":                       "false  [one two]",
+		MallocAsync:                             "false  []",
+	} {
+		c, err := ParseCandidate(text)
+		release := ""
+		if c.release != nil {
+			release = c.release.Name
+		}
+		if got := fmt.Sprintf("%v %s %v", c.pytorch, release, c.search.Command); err != nil || got != want || c.Name != text || (c.settings != nil) != strings.Contains(text, ",") {
+			t.Errorf("%s: %s, %+v, %v", text, got, c, err)
 		}
 	}
 }

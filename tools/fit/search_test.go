@@ -92,3 +92,21 @@ func TestSearchEndsWithAnError(t *testing.T) {
 		t.Errorf("%+v", a)
 	}
 }
+
+// TestSearchRunsOnce: no value is tried twice, or out of the range.
+func TestSearchRunsOnce(t *testing.T) {
+	var tried []int
+	s := &search{low: 1, high: 9, tried: map[int]Try{}, try: func(value int) (Try, error) {
+		tried = append(tried, value)
+		return Try{Value: value, Fits: value < 5}, nil
+	}}
+	for _, value := range []int{1, 9, 0, 10, 9, 1} {
+		got, err := s.at(value)
+		if want := (Try{Value: value, Fits: value < 5}); err != nil || value >= s.low && value <= s.high && got != want {
+			t.Errorf("%d: %+v, %v", value, got, err)
+		}
+	}
+	if !slices.Equal(tried, []int{1, 9}) || len(s.points) != 1 {
+		t.Errorf("tried %v, of which %d fit", tried, len(s.points))
+	}
+}

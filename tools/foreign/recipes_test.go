@@ -3,6 +3,7 @@ package foreign
 import (
 	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -68,5 +69,87 @@ func TestMissing(t *testing.T) {
 		if c.want == "" && err != nil || c.want != "" && (!errors.Is(err, ErrMissing) || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("with the need %s the error is %v", c.need, err)
 		}
+	}
+}
+
+// TestBuild: a recipe's script finds its variables, is run once, and what it does wrong is said.
+func TestBuild(t *testing.T) {
+	compiler, err := cuda.Compiler("CXX", "c++", "g++", "clang++")
+	if err != nil {
+		t.Skip("there is no C++ compiler")
+	}
+	src, to, top := t.TempDir(), t.TempDir(), t.TempDir()
+	recipe := filepath.Join(top, "tools", "foreign", "one")
+	if err := os.MkdirAll(recipe, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(top)
+	r := Recipe{Name: "a", Folder: "one", Kind: "pluggable"}
+	built := filepath.Join(to, r.File())
+	w := &Workshop{Sources: src, Libraries: "libraries", To: to, Options: "-O1", built: map[string]string{}}
+	for _, c := range []struct{ name, script, want string }{
+		{"no script", "", "a: "},
+		{"fails", "echo no luck; exit 3", "no luck"},
+		{"builds nothing", "true", "a: build.sh ended well and has not built " + built},
+		{"builds", `echo "$NAME $SRC $CUDA $OUT $CXX $OPT" > "$OUT"`, ""},
+		{"was built", "exit 3", ""}, // it is not run again
+	} {
+		if c.script != "" {
+			if err := os.WriteFile(filepath.Join(recipe, "build.sh"), []byte(c.script), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		file, err := w.Build(r)
+		switch {
+		case c.want != "" && (err == nil || file != "" || !strings.Contains(err.Error(), c.want)):
+			t.Errorf("%s: %q, %v, not %s", c.name, file, err, c.want)
+		case c.want == "" && (err != nil || file != built):
+			t.Errorf("%s: %q, %v", c.name, file, err)
+		}
+	}
+	want := strings.Join([]string{"a", src, filepath.Join(top, "libraries"), built, compiler, "-O1\n"}, " ")
+	if text, err := os.ReadFile(built); err != nil || string(text) != want {
+		t.Errorf("the script found %q, not %q (%v)", text, want, err)
+	}
+}
+
+// TestUnpack: what is missing is named; what is there is unpacked.
+func TestUnpack(t *testing.T) {
+	from, to := t.TempDir(), t.TempDir()
+	archive := filepath.Join(from, "sources.tar.xz")
+	missing := func(want string) {
+		t.Helper()
+		if err := Unpack(archive, to); !errors.Is(err, ErrMissing) || !strings.Contains(err.Error(), want) {
+			t.Errorf("the error is %v, not %s", err, want)
+		}
+	}
+	missing(archive + " is")
+	if err := os.WriteFile(filepath.Join(from, "one"), []byte("1"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := exec.Command("tar", "-C", from, "-cJf", archive, "one").Run(); err != nil {
+		t.Skip("tar cannot pack")
+	}
+	if err := Unpack(archive, to); err != nil {
+		t.Error(err)
+	}
+	if text, err := os.ReadFile(filepath.Join(to, "one")); string(text) != "1" {
+		t.Errorf("%q is unpacked: %v", text, err)
+	}
+	t.Setenv("PATH", "")
+	missing("the program tar is")
+}
+
+// TestOpen: a folder that cannot be made, or an archive that is none, is an error.
+func TestOpen(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "sources.tar.xz")
+	if err := os.WriteFile(file, []byte("no archive"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(t.TempDir(), file, ""); err == nil {
+		t.Error("a file is taken for a folder")
+	}
+	if _, err := Open(filepath.Dir(file), t.TempDir(), ""); err == nil {
+		t.Error("what is no archive is unpacked")
 	}
 }

@@ -25,12 +25,15 @@ type avoider struct {
 	marks       bool                  // the current stream decides whether a free is in a capture
 	used        map[int64]bool        // memory that streams were recorded for
 	diverted    map[spec.PoolID]bool  // pools that a capture's requests go to
+	routed      map[spec.PoolID]bool  // pools that requests go to
+	addsNodes   bool                  // a free in a capture adds nodes to it
 }
 
 func newAvoider(h trace.Header, seed uint64) *avoider {
 	return &avoider{
 		none: seed%4 == 0, overflow: seed%4 == 2, expandable: strings.Contains(h.Settings, "expandable_segments:True"), several: h.Devices > 1,
 		checkpoints: h.Family == "checkpoint", devices: map[int64]spec.Device{}, diverted: map[spec.PoolID]bool{},
+		routed: map[spec.PoolID]bool{}, addsNodes: h.Release == "2.9" && strings.Contains(h.Settings, "graph_capture_record_stream_reuse:True"),
 		marks: rulesOf(&h).Captures == upstream.CapturesByMark, used: map[int64]bool{},
 	}
 }
@@ -41,6 +44,8 @@ func (a *avoider) avoids(op *trace.Op) bool {
 		return false
 	}
 	switch op.Kind {
+	case trace.OpMalloc: // captures/reuse-nodes
+		return a.addsNodes && len(a.routed) > 0 && !a.captured.has(op.Stream)
 	case trace.OpBusy:
 		return a.several && a.expandable && op.Stream == 0
 	case trace.OpPoolCreate:
@@ -62,7 +67,7 @@ func (a *avoider) avoids(op *trace.Op) bool {
 
 // did records an operation.
 func (a *avoider) did(op *trace.Op, out *perform.Result) {
-	if out.Err != nil || out.Skipped {
+	if (out.Err != nil && op.Kind != trace.OpCaptureEnd) || out.Skipped {
 		return
 	}
 	a.captured.follow(op)
@@ -77,11 +82,12 @@ func (a *avoider) did(op *trace.Op, out *perform.Result) {
 	case trace.OpPoolCreate:
 		a.pools = true
 	case trace.OpPoolBegin:
-		a.pools = true
+		a.pools, a.routed[op.Pool] = true, true
 		if op.By == trace.ByCapture {
 			a.diverted[op.Pool] = true
 		}
 	case trace.OpPoolEnd:
 		delete(a.diverted, op.Pool)
+		delete(a.routed, op.Pool)
 	}
 }

@@ -22,7 +22,7 @@ import (
 // Every edge of the graphs that TLC and the model explore (tla/configurations.json), on both
 // allocators: walks that take all edges of a configuration (edges.Planner) are performed
 //
-// The configuration's rules are those of the release (bounded.SetRules), and captures are not marked:
+// The configuration's rules are those of the release (bounded.SetRules):
 //
 //   - by the reference on the configuration's own device. After the first time that an edge is
 //     taken it must be in the model's next state (refinement.System);
@@ -46,12 +46,11 @@ type EdgeRun struct {
 	scale *edges.Scale // instead of the configuration's
 }
 
-// LeavesOut is why a configuration has no walk for the release; "" if it has. A walk with captures
-// that forbid something has streams captured, but says neither that they are nor which is current.
+// LeavesOut is why a configuration has no walk for the release; "" if it has.
 func (r EdgeRun) LeavesOut(c tla.Configuration) string {
 	scale := edges.Find(c.Name)
-	if scale != nil && scale.Forbids && r.PyTorch.Release().Rules.Captures == upstream.CapturesByMark {
-		return "its captures are not marked, as this release needs it"
+	if scale != nil && scale.Marks && r.PyTorch.Release().Rules.Captures == upstream.CapturesByRouting {
+		return "it is about marks of captures, at which this release does not look"
 	}
 	return ""
 }
@@ -276,6 +275,7 @@ func (r *edgeRun) write(steps []edges.Step) (*edgeWalk, error) {
 	tracer := r.module.Tracer(r.scale.Name)
 	streams := streamsInOrder(len(tracer.Header.Streams) - 1)
 	captures, written := r.scale.NewCaptures(), len(tracer.Ops) // the configuration's limit, if it has one
+	captures.Add(r.scale.WholeLimit())
 	from := r.known[0].Load()
 	w.states = append(w.states, from.State)
 	w.job = job{Scale: r.scale.Name, Conditions: Conditions{Every: r.Every}}

@@ -19,12 +19,23 @@ import (
 // exposes reports whether a program does what PyTorch forgets.
 func exposes(h *trace.Header) bool { return h.Seed%8 == 4 }
 
+// invalidates reports whether a program makes calls that invalidate captures.
+func invalidates(h *trace.Header) bool { return h.Seed/32%8 == 1 }
+
+// prepare lets a program do what most do not.
+func prepare(p *conformance.Program, h *trace.Header) {
+	if exposes(h) {
+		p.ExposeForgottenUses()
+	}
+	if invalidates(h) {
+		p.InvalidateCaptures()
+	}
+}
+
 // newProgram is a program of the area with the header, that has done nothing yet.
 func newProgram(area *conformance.Area, h trace.Header) *conformance.Program {
 	p := area.NewProgram(h)
-	if exposes(&h) {
-		p.ExposeForgottenUses()
-	}
+	prepare(p, &h)
 	return p
 }
 

@@ -35,8 +35,10 @@ type facts struct {
 	begun       map[spec.PoolID]bool // pools that requests go to
 	queryFailed bool                 // an event could not be queried or waited for
 	eagerUse    bool                 // since it was recorded in a capture
+	refusedUses map[int64]bool       // memory with uses that were refused since a capture was invalidated
 	completed   bool                 // several frees were completed in one operation
 	captures    int                  // under way
+	underWay    captured             // the same
 	default2    map[int64]bool       // memory on a default stream that another device's is recorded for
 	owners      map[int64]trace.Op   // mallocs of what was allocated
 	places      map[int64]spec.Ptr   // and where it is
@@ -63,7 +65,7 @@ func newFacts() facts {
 	return facts{
 		overflows: map[spec.PoolID]bool{}, released: map[spec.PoolID]bool{}, begun: map[spec.PoolID]bool{}, capturePool: map[spec.PoolID]bool{},
 		default2: map[int64]bool{}, owners: map[int64]trace.Op{}, places: map[int64]spec.Ptr{}, recorded: map[int64]bool{},
-		uses: map[int64][]use{},
+		uses: map[int64][]use{}, refusedUses: map[int64]bool{},
 	}
 }
 
@@ -171,6 +173,14 @@ func (m *mismatch) seeStraying(op *trace.Op, held [fakegpu.MaxDevices]bool, g *f
 	}
 }
 
+// inCapture reports whether an operation counts as one in a capture.
+func (m *mismatch) inCapture(op *trace.Op) bool {
+	if rulesOf(&m.Header).Captures == upstream.CapturesByMark {
+		return m.facts.underWay.has(m.facts.underWay.current(op))
+	}
+	return len(m.facts.begun) > 0
+}
+
 // follow records an operation that the reference has performed.
 func (m *mismatch) follow(op *trace.Op, out *perform.Result, g *fakegpu.GPU) {
 	f := &m.facts
@@ -183,12 +193,17 @@ func (m *mismatch) follow(op *trace.Op, out *perform.Result, g *fakegpu.GPU) {
 		f.queryFailed = true
 		f.eagerUse = f.eagerUse || failed.Code == 907 && rulesOf(&m.Header).Captures == upstream.CapturesByMark
 	}
-	if out.Err != nil || out.Skipped {
+	if _, invalidated := errors.AsType[*spec.CaptureInvalidatedError](out.Err); invalidated && op.Kind == trace.OpRecordStream {
+		f.refusedUses[op.ID] = true
+	}
+	if (out.Err != nil && op.Kind != trace.OpCaptureEnd) || out.Skipped {
 		return
 	}
 	m.uses(op, g)
+	f.underWay.follow(op)
 	switch op.Kind {
 	case trace.OpMalloc:
+		delete(f.refusedUses, op.ID)
 		f.owners[op.ID], f.places[op.ID] = *op, out.Ptr
 	case trace.OpRecordStream:
 		owner := f.owners[op.ID]
@@ -207,7 +222,7 @@ func (m *mismatch) follow(op *trace.Op, out *perform.Result, g *fakegpu.GPU) {
 		if f.default2[op.ID] {
 			f.freed2 = append(f.freed2, f.places[op.ID])
 		}
-		f.remembered = f.remembered || f.recorded[op.ID] && len(f.begun) == 0
+		f.remembered = f.remembered || f.recorded[op.ID] && !m.inCapture(op)
 	case trace.OpPoolEnd:
 		delete(f.begun, op.Pool)
 	case trace.OpPoolBegin:

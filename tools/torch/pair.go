@@ -172,6 +172,11 @@ func (p *Pair) compare(op *trace.Op, ours, theirs *perform.Result) (what, our, t
 	if what, our, their = compareErrors(ours.Err, theirs.Err); what != "" {
 		return what, our, their
 	}
+	if ours.Err != nil {
+		if what, our, their = p.compareRemark(ours.Err, theirs.Err); what != "" {
+			return what, our, their
+		}
+	}
 	if ofDevice(op.Kind) && len(ours.Entries)+len(theirs.Entries) == 0 && p.steps%p.every != 0 {
 		return "", "", "" // neither allocator was called
 	}
@@ -276,6 +281,45 @@ func tells(message string, e *spec.OutOfMemoryError) bool {
 		has(true, "Of the allocated memory ", e.Allocated, " is allocated by PyTorch") &&
 		has(e.PrivatePools > 0, "with ", e.PrivatePools, " allocated in private pools") &&
 		has(true, "and ", e.Unallocated, " is reserved by PyTorch but unallocated")
+}
+
+// The remarks of a message of running out of memory, by what they begin with.
+const (
+	remarkFragments = "If reserved but unallocated memory is large try setting"
+	remarkAddresses = "expandable_segments is enabled. If instead the process is running out of virtual address space"
+	remarkReserve   = "This allocation exceeds the expandable-segment reserve of"
+)
+
+// compareRemark compares what a message of running out of memory advises: with expandable segments nothing in 2.14, and
+// since 2.15 something about their addresses.
+func (p *Pair) compareRemark(ours, theirs error) (what, our, their string) {
+	e, is := errors.AsType[*spec.OutOfMemoryError](ours)
+	full, both := errors.AsType[*binary.OutOfMemory](theirs)
+	if !is || !both || e.SegmentSize == 0 || e.Rejected {
+		return "", "", ""
+	}
+	want := remarkFragments
+	if config := p.reference.Allocator().(spec.Configurer).Config(); config.ExpandableSegments {
+		switch {
+		case p.header.Release == "2.14":
+			want = ""
+		case !rulesOf(&p.header).Settings.Has("expandable_segments_reserve"):
+		case e.SegmentSize > config.Reserve.Of(e.DeviceTotal):
+			want = remarkReserve
+		default:
+			want = remarkAddresses
+		}
+	}
+	var said []string
+	for _, remark := range []string{remarkFragments, remarkAddresses, remarkReserve} {
+		if strings.Contains(full.Message, remark) {
+			said = append(said, remark)
+		}
+	}
+	if got := strings.Join(said, "; "); got != want {
+		return "remark", want, got
+	}
+	return "", "", ""
 }
 
 // saysDriver reports whether PyTorch has an error of the driver's interface. It keeps no number of

@@ -55,7 +55,7 @@ func (c *Conditions) header(h *trace.Header) {
 }
 
 func setUp(h *trace.Header) {
-	h.Settings = knownSettings(h.Settings, drawnSettings(h))
+	h.Settings = knownSettings(withReserve(h), rulesOf(h).Settings)
 	h.Waits = true
 	h.Source = "gaugeblock torch"
 	each := (len(h.Streams) - 1) / h.Devices
@@ -116,9 +116,7 @@ func Run(area *conformance.Area, seed uint64, c Conditions, told func(operation 
 	if err != nil {
 		return Outcome{}, err
 	}
-	if exposes(&h) {
-		source.Program().ExposeForgottenUses()
-	}
+	prepare(source.Program(), &h)
 	pair.Watch(source.Program())
 	o := Outcome{Header: h, Listed: pair.Listed, Every: c.Every}
 	if room != nil && cap(*room) >= length {

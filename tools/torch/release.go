@@ -30,14 +30,11 @@ func releaseNumber(h *trace.Header) int {
 	return 211
 }
 
-// drawnSettings is the grammar of the settings that programs for a release have. 2.9 adds nodes to the
-// graph for graph_capture_record_stream_reuse, which the fake device has not.
-func drawnSettings(h *trace.Header) settings.Grammar {
-	g := rulesOf(h).Settings
-	if h.Release == "2.9" {
-		g.Keys ^= settings.KeyGraphReuse
-	}
-	return g
+// laterSettings are settings that not every release knows, one for each such key.
+var laterSettings = []string{
+	"graph_capture_record_stream_reuse:True", "per_process_memory_fraction:0.5", "pinned_reserve_segment_size_mb:16",
+	"large_segment_size_mb:32", "throw_on_cudamalloc_oom:True", "pinned_free_catch_all:True", "pinned_max_round_threshold_mb:16",
+	"pinned_max_cached_size_mb:64", "expandable_segments_reserve:0.25", "expandable_segments_reserve_by_class:[a:0.5]",
 }
 
 // knownSettings leaves out what a release refuses.
@@ -53,6 +50,17 @@ func knownSettings(text string, g settings.Grammar) string {
 		return ""
 	}
 	return whole
+}
+
+// withReserve is the header's settings, for half of the programs with expandable segments with a reserve for one,
+// which old releases do not know.
+func withReserve(h *trace.Header) string {
+	reserves := []string{"0.25", "0.1", "0.6", "1", "0.125G", "7"}
+	seed := h.Seed / 64
+	if seed%2 == 0 || !strings.Contains(h.Settings, "expandable_segments:True") || strings.Contains(h.Settings, "reserve:") {
+		return h.Settings
+	}
+	return h.Settings + ",expandable_segments_reserve:" + reserves[seed/2%int64(len(reserves))]
 }
 
 // splitSettings splits a string of settings at the commas outside of brackets.
@@ -78,7 +86,7 @@ func splitSettings(text string) (items []string) {
 func fit(op *trace.Op, h *trace.Header) {
 	switch op.Kind {
 	case trace.OpConfigure:
-		op.Settings = knownSettings(op.Settings, drawnSettings(h))
+		op.Settings = knownSettings(op.Settings, rulesOf(h).Settings)
 	case trace.OpPoolCreate:
 		op.NoSplit = op.NoSplit && releaseNumber(h) >= 210
 	}
@@ -100,7 +108,7 @@ func newStreamSwitcher(h *trace.Header, seed uint64) *streamSwitcher {
 
 // switchCurrent lets an operation be called with any stream of its device current.
 func (w *streamSwitcher) switchCurrent(op *trace.Op) {
-	if w.random == nil || op.Kind == trace.OpMalloc || op.Kind.Target() != trace.TargetAllocator || w.random.IntN(3) > 0 {
+	if w.random == nil || op.Current != nil || op.Kind == trace.OpMalloc || op.Kind.Target() != trace.TargetAllocator || w.random.IntN(3) > 0 {
 		return
 	}
 	each := (len(w.header.Streams) - 1) / w.header.Devices

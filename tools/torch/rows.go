@@ -41,6 +41,10 @@ var rules = []rule{
 	{"pools/freeable-searched", func(m *mismatch) bool {
 		return m.facts.useOnOOM && m.op.Kind == trace.OpMalloc && (m.says("already recording to mempool_id") || m.says("use_count > 0"))
 	}},
+	{"captures/invalidated", func(m *mismatch) bool {
+		_, invalidated := errors.AsType[*spec.CaptureInvalidatedError](m.Difference.ours.Err)
+		return m.op.Kind == trace.OpFree && (m.facts.refusedUses[m.op.ID] || invalidated && m.says("Invalid stream capture status"))
+	}},
 	{"captures/eager-use", func(m *mismatch) bool { return m.facts.eagerUse }},
 	{"captures/events-queried", func(m *mismatch) bool { return m.strict && m.cudaError(907) && m.op.Kind == trace.OpMalloc }},
 	{"failures/event-query", func(m *mismatch) bool { return m.facts.queryFailed }},
@@ -61,8 +65,9 @@ var rules = []rule{
 		return m.config.GraphCaptureRecordStreamReuse && m.facts.captures > 0 &&
 			(m.says("Could not find memory pool id for capture") || m.says("should not be capturing when the capture is ended"))
 	}},
+	{"captures/reuse-nodes", (*mismatch).addedNodes},
 	{"captures/reuse-free-lost", func(m *mismatch) bool {
-		return m.config.GraphCaptureRecordStreamReuse && m.op.Kind == trace.OpFree && m.says("INTERNAL ASSERT FAILED")
+		return m.config.GraphCaptureRecordStreamReuse && (m.op.Kind == trace.OpFree || m.op.Kind == trace.OpMalloc) && m.says("INTERNAL ASSERT FAILED")
 	}},
 	{"checkpoints/used-block", func(m *mismatch) bool {
 		return m.op.Kind == trace.OpRestore && m.refused("streams may still use") && m.Difference.theirs.Err == nil
@@ -91,9 +96,32 @@ var rules = []rule{
 	{"oversize/captured-pool", (*mismatch).oversizeCaptured},
 }
 
+// addedNodes: 2.9 has not reused a block, since its added nodes are not before all of the stream's last ones, or has asked
+// for the nodes of a stream that is not captured; or a capture cannot end, since a node is on a stream that was not joined.
+func (m *mismatch) addedNodes() bool {
+	if m.Header.Release != "2.9" || !m.config.GraphCaptureRecordStreamReuse {
+		return false
+	}
+	if m.op.Kind == trace.OpCaptureEnd {
+		return m.cudaError(904)
+	}
+	if m.op.Kind != trace.OpMalloc || len(m.facts.begun) == 0 {
+		return false
+	}
+	if m.says("status == cudaStreamCaptureStatusActive INTERNAL ASSERT FAILED") {
+		return !m.captured
+	}
+	d := m.Difference
+	return completedFrees(d.ours.Entries) > completedFrees(d.theirs.Entries)
+}
+
 // otherObject: the order of frees has decided which Block object survives, and so a tie.
 func (m *mismatch) otherObject() bool {
-	if rulesOf(&m.Header).Ties != upstream.TiesByBlock || m.op.Kind != trace.OpMalloc || m.Difference.What != "address" {
+	if rulesOf(&m.Header).Ties != upstream.TiesByBlock || m.op.Kind != trace.OpMalloc {
+		return false
+	}
+	released := m.Difference.What == "trace entry" && m.freesMemory() // which goes by such ties
+	if m.Difference.What != "address" && !released {
 		return false
 	}
 	return m.facts.completed || completedFrees(m.Difference.ours.Entries) > 1

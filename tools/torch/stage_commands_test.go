@@ -89,6 +89,9 @@ var stageCommands = map[string]func(s *stage, w *words) error{
 		}
 		return err
 	},
+	"invalidate": func(s *stage, w *words) error { // invalidate stream=N: waits for a captured stream
+		return s.gpu.SynchronizeStream(w.device(), s.stream(w))
+	},
 	"current": func(s *stage, w *words) error { // current stream=N: of all calls but malloc, until a capture begins or ends
 		s.current(spec.DeviceStream{Device: w.device(), Stream: s.stream(w)})
 		return nil
@@ -100,7 +103,7 @@ var stageCommands = map[string]func(s *stage, w *words) error{
 
 // ofTheDevice are the commands in which no allocator is called.
 var ofTheDevice = map[string]bool{
-	"current": true, "busy": true, "drain": true, "device-free": true, "kernel": true, "wait": true, "capture-begin": true, "capture-end": true, "fail": true,
+	"current": true, "busy": true, "drain": true, "device-free": true, "kernel": true, "wait": true, "capture-begin": true, "capture-end": true, "invalidate": true, "fail": true,
 }
 
 // stream is the argument stream=N.

@@ -3,6 +3,7 @@ package zoo
 import (
 	"errors"
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -53,7 +54,7 @@ func TestParse(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := bugs[0]
-	if b.What != "wrong in two lines" || b.Program() != "streams" || b.Seeds != 10 || b.Operations != 200 || len(b.Rules) != 2 || b.Environment[0] != "A_B=1" {
+	if b.What != "wrong in two lines" || b.Program() != "streams" || b.Seeds != 10 || b.Operations != 200 || strings.Join(b.Rules, "+") != "hazard+other" || strings.Join(b.By, "+") != "streams+renews" || b.Environment[0] != "A_B=1" {
 		t.Errorf("it is read as %+v", b)
 	}
 	for text, want := range map[string]string{
@@ -62,6 +63,32 @@ func TestParse(t *testing.T) {
 	} {
 		if _, err := parse(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: the error is %v, not %q", text, err, want)
+		}
+	}
+}
+
+// TestLook: a program gets its words and variables, and what it says, or does wrong, is told.
+func TestLook(t *testing.T) {
+	directory := t.TempDir()
+	for _, c := range []struct{ script, want string }{
+		{`echo "{\"seed\":3,\"found\":\"hazard\",\"text\":\"$* $A_B $GAUGEBLOCK_CUDA_HAZARDS\"}"; echo '{"seed":4}'`, "3 hazard renews --seeds 3-4 --operations 200 1 owners\n4  \n"},
+		{"echo hello", `says "hello"`},
+		{"echo no luck >&2; exit 3", "exit status 3: no luck"},
+	} {
+		if err := os.WriteFile(filepath.Join(directory, "a"), []byte("#!/bin/sh\n"+c.script+"\n"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		b := Bug{By: []string{"itself", "renews"}, Environment: []string{"A_B=1"}, Operations: 200}
+		findings, err := b.Look(foreign.Recipe{Name: "a", Kind: "program"}, directory, 3, 4)
+		said := ""
+		for _, f := range findings {
+			said += fmt.Sprintf("%d %s %s\n", f.Seed, f.Found, f.Text)
+		}
+		if err != nil {
+			said = err.Error()
+		}
+		if said != c.want && (err == nil || !strings.Contains(said, c.want)) {
+			t.Errorf("%s: %q, not %q", c.script, said, c.want)
 		}
 	}
 }

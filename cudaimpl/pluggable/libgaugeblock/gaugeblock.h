@@ -2,6 +2,7 @@
 //
 // The settings are read from PYTORCH_ALLOC_CONF (or PYTORCH_CUDA_ALLOC_CONF) at the first
 // call. With GAUGEBLOCK_TRACE=file all calls are written to the file as a trace.
+// GAUGEBLOCK_RELEASE=2.15 says which release of PyTorch is followed (2.11 without it).
 #ifndef GAUGEBLOCK_H
 #define GAUGEBLOCK_H
 

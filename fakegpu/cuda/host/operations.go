@@ -64,6 +64,17 @@ func putNodes(address C.uint64_t, room *C.uint64_t, nodes []spec.GraphNode) {
 	*room = C.uint64_t(len(nodes))
 }
 
+// nodesAt reads a number of nodes.
+func nodesAt(address, count C.uint64_t) (nodes []spec.GraphNode) {
+	if address == 0 {
+		return nil
+	}
+	for _, n := range unsafe.Slice((*uint64)(C.place(address)), uint64(count)) {
+		nodes = append(nodes, spec.GraphNode(n))
+	}
+	return nodes
+}
+
 // callFunction calls a function of the host. What that calls of CUDA itself is refused (cudaErrorNotPermitted).
 func (p *Process) callFunction(f, data C.uint64_t) {
 	thread := int32(unix.Gettid())
@@ -369,6 +380,12 @@ func (p *Process) graphOperation(operation C.int, w *words) (int, bool) {
 		kind, err := g.NodeType(spec.GraphNode(w[0]))
 		w[1] = C.uint64_t(kind)
 		return number(err), true
+	case C.GAUGEBLOCK_GRAPH_EMPTY_NODE:
+		n, err := g.AddEmptyNode(spec.Graph(w[0]), nodesAt(w[1], w[2]))
+		w[3] = C.uint64_t(n)
+		return number(err), true
+	case C.GAUGEBLOCK_CAPTURE_DEPENDS:
+		return number(g.DependOn(device(w[0]), stream(w[1]), nodesAt(w[2], w[3]))), true
 	case C.GAUGEBLOCK_GRAPH_MEMORY:
 		if device(w[0]) < 0 || int(device(w[0])) >= g.DeviceCount() {
 			return 101, true

@@ -50,6 +50,8 @@ var places = map[C.int][]passed{
 	C.GAUGEBLOCK_EVENT_SHARE:       {{1, fixed(64), true}},
 	C.GAUGEBLOCK_EVENT_OPEN:        {{0, fixed(64), false}},
 	C.GAUGEBLOCK_GRAPH_NODES:       {{1, many(2, 8), true}},
+	C.GAUGEBLOCK_GRAPH_EMPTY_NODE:  {{1, many(2, 8), false}},
+	C.GAUGEBLOCK_CAPTURE_DEPENDS:   {{2, many(3, 8), false}},
 	C.GAUGEBLOCK_COPY_IN:           {{3, many(4, 1), false}},
 	C.GAUGEBLOCK_COPY_OUT:          {{2, many(4, 1), true}},
 	C.GAUGEBLOCK_LAUNCH:            {{2, aText(2), false}, {3, many(4, 16), false}, {5, many(6, 16), false}},

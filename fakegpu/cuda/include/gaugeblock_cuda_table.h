@@ -45,6 +45,8 @@
 	X(NODE_DEPENDENCIES) /* 0 node, 1 uint64[2 of them] -> 2 nodes */ \
 	X(GRAPH_NODES)       /* 0 graph, 1 uint64[2 of them] -> 2 nodes */ \
 	X(NODE_TYPE)         /* 0 node -> 1 CUDA's number of the type */ \
+	X(GRAPH_EMPTY_NODE)  /* 0 graph, 1 uint64[2 of them] that it depends on -> 3 node */ \
+	X(CAPTURE_DEPENDS)   /* 0 device, 1 stream, 2 uint64[3 of them] */ \
 	X(GRAPH_MEMORY)      /* 0 device -> 1 bytes that launches have allocated, 2 bytes for graphs */ \
 	X(GRAPH_INSTANTIATE) /* 0 graph -> 1 exec */ \
 	X(GRAPH_LAUNCH)      /* 0 exec, 1 device, 2 stream */ \

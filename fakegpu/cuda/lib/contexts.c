@@ -3,6 +3,7 @@
 #include "driver.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 
 enum { DEPTH = 64, DESTROYED = 709, VERSION = 3020, MAX_LIMITS = 16 };
@@ -10,10 +11,11 @@ enum { DEPTH = 64, DESTROYED = 709, VERSION = 3020, MAX_LIMITS = 16 };
 typedef struct Memory { Ptr ptr; struct Memory *next; } Memory;
 
 typedef struct Context {
-	int device;
-	unsigned flags;
-	int own, destroyed;
-	unsigned retained; // of a primary one
+	_Atomic int device;
+	_Atomic unsigned flags;
+	int own;
+	_Atomic int destroyed;
+	_Atomic unsigned retained; // of a primary one
 	Memory *memory;    // of one of a program's own
 	struct Context *next;
 } Context;
@@ -117,7 +119,7 @@ API cuDevicePrimaryCtxRetain(void **context, int device) {
 	int r = gaugeblock_device_there(device);
 	if (r == 0) {
 		Context *c = *context = gaugeblock_context(device);
-		__atomic_add_fetch(&c->retained, 1, __ATOMIC_RELAXED);
+		c->retained++;
 	}
 	return r;
 }
@@ -127,11 +129,10 @@ API cuDevicePrimaryCtxRelease_v2(int device) {
 	if (r != 0) {
 		return r;
 	}
-	if (primary[device].retained == 0) {
-		return INVALID_CONTEXT;
+	unsigned before = primary[device].retained;
+	while (before > 0 && !atomic_compare_exchange_weak(&primary[device].retained, &before, before - 1)) {
 	}
-	__atomic_sub_fetch(&primary[device].retained, 1, __ATOMIC_RELAXED);
-	return 0;
+	return before > 0 ? 0 : INVALID_CONTEXT;
 }
 
 API cuDevicePrimaryCtxGetState(int device, unsigned *flags, int *active) {
@@ -333,8 +334,8 @@ API cuCtxSetFlags(unsigned flags) {
 }
 
 // Limits (of stacks, heaps and the like) and preferences are kept, and mean nothing.
-static size_t limits[MAX_LIMITS] = {1024, 1 << 20, 8 << 20, 2, 2048, 128};
-static int preferences[2];
+static _Atomic size_t limits[MAX_LIMITS] = {1024, 1 << 20, 8 << 20, 2, 2048, 128};
+static _Atomic int preferences[2];
 
 API cuCtxSetLimit(int limit, size_t value) {
 	if (limit < 0 || limit >= MAX_LIMITS) {
@@ -355,9 +356,10 @@ API cuCtxGetLimit(size_t *value, int limit) {
 	return 0;
 }
 
-API cuCtxGetCacheConfig(int *config) { return *config = preferences[0], 0; }
+static Result tell(int *answer, int which) { return answer == NULL ? INVALID_VALUE : (*answer = preferences[which], 0); }
+API cuCtxGetCacheConfig(int *config) { return tell(config, 0); }
 API cuCtxSetCacheConfig(int config) { return preferences[0] = config, 0; }
-API cuCtxGetSharedMemConfig(int *config) { return *config = preferences[1], 0; }
+API cuCtxGetSharedMemConfig(int *config) { return tell(config, 1); }
 API cuCtxSetSharedMemConfig(int config) { return preferences[1] = config, 0; }
 API cuCtxResetPersistingL2Cache(void) { return 0; }
 

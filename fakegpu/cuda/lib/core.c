@@ -67,12 +67,12 @@ int gaugeblock_do(int operation, uint64_t *words) {
 }
 
 static __thread int current = -1;
-static char used[MAX_DEVICES]; // by the runtime's interface
+static _Atomic char used[MAX_DEVICES]; // by the runtime's interface
 static __thread uint64_t nodes[MAX_NODES];
 
 int gaugeblock_current(void) { return current; }
 // The runtime's first call makes device 0 current, for the driver's interface as well.
-static int initialized;
+static _Atomic int initialized;
 int gaugeblock_initialized(void) { return initialized; }
 void gaugeblock_initialize(void) { initialized = 1; }
 int gaugeblock_current_runtime(void) {
@@ -96,7 +96,7 @@ int gaugeblock_occupancy(int threads, size_t shared) {
 	if (threads <= 0) {
 		return 0;
 	}
-	int most = gaugeblock_attribute(BLOCKS), by_threads = gaugeblock_attribute(OF_PROCESSOR) / ((threads + WARP - 1) / WARP * WARP);
+	int most = gaugeblock_attribute(BLOCKS), by_threads = gaugeblock_attribute(OF_PROCESSOR) / WARP / ((threads - 1) / WARP + 1);
 	size_t each = shared + (size_t)gaugeblock_attribute(RESERVED);
 	size_t by_memory = each == 0 ? (size_t)most : (size_t)gaugeblock_attribute(SHARED_OF_PROCESSOR) / each;
 	most = by_threads < most ? by_threads : most;

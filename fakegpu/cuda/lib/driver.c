@@ -91,13 +91,10 @@ API cuDeviceGetName(char *name, int size, int device) {
 	if (name == NULL || size <= 0) {
 		return INVALID_VALUE;
 	}
-	if (name == NULL) {
-		return INVALID_VALUE;
-	}
 	char text[256];
 	WORDS((uint64_t)device, 0, 0, P(text));
 	int r = gaugeblock_do(GAUGEBLOCK_PROPERTIES, w);
-	if (r == 0 && size > 0) {
+	if (r == 0) {
 		strncpy(name, text, (size_t)size - 1);
 		name[size - 1] = 0;
 	}
@@ -134,9 +131,12 @@ API cuDeviceGetUuid_v2(char *uuid, int device) {
 	if (uuid == NULL) {
 		return INVALID_VALUE;
 	}
-	memset(uuid, 0, 16);
-	uuid[0] = (char)(device + 1);
-	return gaugeblock_device_there(device);
+	int r = gaugeblock_device_there(device);
+	if (r == 0) {
+		memset(uuid, 0, 16);
+		uuid[0] = (char)(device + 1);
+	}
+	return r;
 }
 
 API cuDeviceGetUuid(char *uuid, int device) { return cuDeviceGetUuid_v2(uuid, device); }
@@ -145,8 +145,11 @@ API cuDeviceGetPCIBusId(char *id, int size, int device) {
 	if (id == NULL || size <= 0) {
 		return INVALID_VALUE;
 	}
-	snprintf(id, (size_t)size, "0000:%02X:00.0", device + 1);
-	return gaugeblock_device_there(device);
+	int r = gaugeblock_device_there(device);
+	if (r == 0) {
+		snprintf(id, (size_t)size, "0000:%02X:00.0", device + 1);
+	}
+	return r;
 }
 
 API cuDeviceCanAccessPeer(int *can, int device, int peer) {
@@ -200,8 +203,12 @@ API cuMemAllocPitch_v2(Ptr *ptr, size_t *pitch, size_t width, size_t height, uns
 	}
 	enum { PITCH = 512 };
 	(void)element;
-	*pitch = (width + PITCH - 1) / PITCH * PITCH;
-	return cuMemAlloc_v2(ptr, *pitch * height);
+	size_t bytes, row = (width + PITCH - 1) / PITCH * PITCH;
+	if (row < width || __builtin_mul_overflow(row, height, &bytes)) {
+		return OUT_OF_MEMORY;
+	}
+	*pitch = row;
+	return cuMemAlloc_v2(ptr, bytes);
 }
 
 API cuMemHostAlloc(void **ptr, size_t bytes, unsigned flags) {

@@ -24,7 +24,7 @@ static const Entry entries[] = {
 static int compare(const void *name, const void *entry) { return strcmp(name, ((const Entry *)entry)->name); }
 
 static void *symbol(const char *name) {
-	static void *self;
+	static void *_Atomic self;
 	Dl_info info;
 	if (self == NULL && dladdr((void *)gaugeblock_do, &info) != 0) {
 		self = dlopen(info.dli_fname, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);

@@ -110,8 +110,14 @@ int gaugeblock_unpin(void *ptr) {
 
 // Memory that is allocated here is where neither the system nor a fake device puts anything, so that
 // an address tells the two apart.
+#ifdef __SANITIZE_THREAD__
+enum { FIRST_MEMORY = 0x1000000000 }; // the sanitizer has its own where the other one is
+#else
+enum { FIRST_MEMORY = 0x20000000000 };
+#endif
+
 static void *obtain(size_t bytes) {
-	static uintptr_t next = 0x20000000000;
+	static uintptr_t next = FIRST_MEMORY;
 	for (int tries = 0; tries < 64; tries++) {
 		uintptr_t at = __atomic_fetch_add(&next, bytes, __ATOMIC_RELAXED);
 		void *p = mmap((void *)at, bytes, PROT_READ | PROT_WRITE,

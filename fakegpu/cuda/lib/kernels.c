@@ -140,6 +140,9 @@ static Entry *variable(const void *symbol) {
 // A variable's memory is part of the module's on a real device, and counted with the context.
 // Here it is an address that nothing else has: nobody reads it.
 GAUGEBLOCK_API Error cudaGetSymbolAddress(void **place, const void *symbol) {
+	if (place == NULL) {
+		return INVALID_VALUE;
+	}
 	pthread_mutex_lock(&lock);
 	Entry *e = variable(symbol);
 	if (e != NULL && e->place == NULL) {
@@ -309,6 +312,7 @@ GAUGEBLOCK_API Error cudaProfilerStop(void) { return 0; }
 extern int cuLibraryLoadData(void **, const void *, int *, void **, unsigned, int *, void **, unsigned);
 extern int cuLibraryUnload(void *);
 extern int cuLibraryGetKernel(void **, void *, const char *);
+extern int cuLibraryLoadFromFile(void **, const char *, int *, void **, unsigned, int *, void **, unsigned);
 extern int cuLibraryGetKernelCount(unsigned *, void *);
 extern int cuLibraryGetGlobal(uint64_t *, size_t *, void *, const char *);
 
@@ -319,7 +323,7 @@ GAUGEBLOCK_API Error cudaLibraryLoadData(void **library, const void *code, int *
 
 GAUGEBLOCK_API Error cudaLibraryLoadFromFile(void **library, const char *path, int *jit, void **jit_values, unsigned jit_count,
 	int *options, void **values, unsigned count) {
-	return cudaLibraryLoadData(library, path, jit, jit_values, jit_count, options, values, count);
+	return gaugeblock_ended(cuLibraryLoadFromFile(library, path, jit, jit_values, jit_count, options, values, count));
 }
 
 GAUGEBLOCK_API Error cudaLibraryUnload(void *library) { return gaugeblock_ended(cuLibraryUnload(library)); }

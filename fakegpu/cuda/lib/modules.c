@@ -88,11 +88,14 @@ API cuModuleLoad(void **module, const char *path) {
 
 // An image is code for a device (ELF), several in one (a fat binary, or what leads to it), text in PTX,
 // of which only that it is text is looked at, or what cuLinkComplete has made.
-static int is_image(const void *image) {
-	uint32_t word;
-	memcpy(&word, image, sizeof word);
-	return word == 0x464c457f || word == 0xba55ed50 || word == 0x466243b1 || memcmp(image, "//", 2) == 0 ||
-		memcmp(image, ".ver", 4) == 0 || memcmp(image, "\n", 1) == 0 || strcmp(image, "linked") == 0;
+static int is_image(const char *image) {
+	static const char *const begins[] = {"\x7f" "ELF", "\x50\xed\x55\xba", "\xb1\x43\x62\x46", "//", ".ver", "\n"};
+	for (unsigned i = 0; i < sizeof begins / sizeof *begins; i++) {
+		if (strncmp(image, begins[i], strlen(begins[i])) == 0) {
+			return 1;
+		}
+	}
+	return strcmp(image, "linked") == 0;
 }
 
 API cuModuleLoadData(void **module, const void *image) {
@@ -164,7 +167,8 @@ API cuLibraryLoadData(void **library, const void *code, int *jit, void **jit_val
 
 API cuLibraryLoadFromFile(void **library, const char *path, int *jit, void **jit_values, unsigned jit_count, int *options,
 	void **values, unsigned count) {
-	return cuLibraryLoadData(library, path, jit, jit_values, jit_count, options, values, count);
+	(void)jit, (void)jit_values, (void)jit_count, (void)options, (void)values, (void)count;
+	return cuModuleLoad(library, path);
 }
 
 API cuLibraryUnload(void *library) { return cuModuleUnload(library); }
@@ -325,13 +329,13 @@ API cuLinkCreate_v2(unsigned count, int *options, void **values, void **state) {
 }
 
 API cuLinkAddData_v2(void *state, int type, void *data, size_t bytes, const char *name, unsigned count, int *options, void **values) {
-	(void)state, (void)type, (void)data, (void)bytes, (void)name, (void)count, (void)options, (void)values;
-	return 0;
+	(void)type, (void)bytes, (void)name, (void)count, (void)options, (void)values;
+	return find(state) == NULL ? INVALID_HANDLE : data == NULL ? INVALID_VALUE : 0;
 }
 
 API cuLinkAddFile_v2(void *state, int type, const char *path, unsigned count, int *options, void **values) {
-	(void)state, (void)type, (void)path, (void)count, (void)options, (void)values;
-	return 0;
+	(void)type, (void)count, (void)options, (void)values;
+	return find(state) == NULL ? INVALID_HANDLE : path == NULL ? INVALID_VALUE : access(path, R_OK) != 0 ? FILE_NOT_FOUND : 0;
 }
 
 API cuLinkComplete(void *state, void **image, size_t *bytes) {
@@ -350,8 +354,7 @@ API cuLinkComplete(void *state, void **image, size_t *bytes) {
 API cuLinkDestroy(void *state) { return cuModuleUnload(state); }
 
 API cuTensorMapEncodeTiled(void *map) {
-	memset(map, 0, 128);
-	return 0;
+	return map == NULL ? INVALID_VALUE : (memset(map, 0, 128), 0);
 }
 
 API cuProfilerStart(void) { return 0; }

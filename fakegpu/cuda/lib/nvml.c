@@ -4,6 +4,7 @@
 // fake machine no other program computes, and nothing is measured: temperatures, powers and rates of use are 0.
 #include "core.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,11 +16,11 @@ enum {
 
 #define NVML GAUGEBLOCK_API int
 
-static int users; // calls of nvmlInit less those of nvmlShutdown
+static _Atomic int users; // calls of nvmlInit less those of nvmlShutdown
 
 NVML nvmlInitWithFlags(unsigned flags) {
 	(void)flags;
-	__atomic_add_fetch(&users, 1, __ATOMIC_SEQ_CST);
+	users++;
 	return 0;
 }
 
@@ -27,8 +28,8 @@ NVML nvmlInit_v2(void) { return nvmlInitWithFlags(0); }
 NVML nvmlInit(void) { return nvmlInitWithFlags(0); }
 
 NVML nvmlShutdown(void) {
-	int before = __atomic_load_n(&users, __ATOMIC_SEQ_CST);
-	while (before > 0 && !__atomic_compare_exchange_n(&users, &before, before - 1, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) {
+	int before = users;
+	while (before > 0 && !atomic_compare_exchange_weak(&users, &before, before - 1)) {
 	}
 	return before > 0 ? 0 : UNINITIALIZED;
 }

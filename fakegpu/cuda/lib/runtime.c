@@ -99,18 +99,24 @@ GAUGEBLOCK_API Error cudaDeviceGetStreamPriorityRange(int *least, int *greatest)
 }
 
 GAUGEBLOCK_API Error cudaDeviceGetPCIBusId(char *id, int size, int device) {
-	snprintf(id, (size_t)size, "0000:%02X:00.0", device + 1);
-	return 0;
+	if (id == NULL || size <= 0) {
+		return ended(INVALID_VALUE);
+	}
+	int r = gaugeblock_device_there(device);
+	if (r == 0) {
+		snprintf(id, (size_t)size, "0000:%02X:00.0", device + 1);
+	}
+	return ended(r);
 }
 
 GAUGEBLOCK_API Error cudaDeviceGetByPCIBusId(int *device, const char *id) {
-	if (device == NULL) {
+	if (device == NULL || id == NULL) {
 		return ended(INVALID_VALUE);
 	}
 	unsigned bus = 0;
 	sscanf(id, "%*x:%x", &bus);
 	*device = (int)bus - 1;
-	return ended(bus == 0 ? INVALID_VALUE : 0);
+	return ended(gaugeblock_device_there(*device) != 0 ? INVALID_VALUE : 0);
 }
 
 GAUGEBLOCK_API Error cudaSetDeviceFlags(unsigned flags) {
@@ -515,6 +521,42 @@ GAUGEBLOCK_API Error cudaGraphNodeGetType(void *node, int *type) {
 	return r;
 }
 
+GAUGEBLOCK_API Error cudaGraphAddEmptyNode(void **node, void *graph, void *const *after, size_t count) {
+	if (node == NULL || (after == NULL && count > 0)) {
+		return ended(INVALID_VALUE);
+	}
+	WORDS(P(graph), P(after), count);
+	int r = DO(GRAPH_EMPTY_NODE);
+	if (r == 0) {
+		*node = (void *)w[3];
+	}
+	return r;
+}
+
+// flags: cudaStreamAddCaptureDependencies is 0, cudaStreamSetCaptureDependencies 1.
+static Error depends(void *stream, void *const *nodes, size_t count, unsigned flags) {
+	if (flags != 1) {
+		return ended(gaugeblock_lacks("adding dependencies to a capture"));
+	}
+	ON(stream, number, device)
+	WORDS(device, number, P(nodes), count);
+	return DO(CAPTURE_DEPENDS);
+}
+
+#if GAUGEBLOCK_CUDART >= 13
+GAUGEBLOCK_API Error cudaStreamUpdateCaptureDependencies(void *stream, void *const *nodes, const void *edges, size_t count,
+	unsigned flags) {
+	if (edges != NULL) {
+		return ended(gaugeblock_lacks("edges of a capture with data"));
+	}
+	return depends(stream, nodes, count, flags);
+}
+#else
+GAUGEBLOCK_API Error cudaStreamUpdateCaptureDependencies(void *stream, void *const *nodes, size_t count, unsigned flags) {
+	return depends(stream, nodes, count, flags);
+}
+#endif
+
 // cudaGraphMemAttrUsedMemCurrent is 0, cudaGraphMemAttrReservedMemCurrent 2.
 GAUGEBLOCK_API Error cudaDeviceGetGraphMemAttribute(int device, int attribute, void *value) {
 	if (value == NULL) {
@@ -725,7 +767,7 @@ GAUGEBLOCK_API Error cudaMemset(void *ptr, int value, size_t bytes) { return cud
 
 GAUGEBLOCK_API Error cudaGetDriverEntryPointByVersion(const char *name, void **function, unsigned version,
 	unsigned long long flags, int *status) {
-	if (function == NULL) {
+	if (name == NULL || function == NULL) {
 		return ended(INVALID_VALUE);
 	}
 	int answer;

@@ -21,7 +21,18 @@ static _Thread_local uint64_t pointed[PLACES / 8];
 static _Thread_local uint64_t memory[PLACES / 8];
 static int trace;
 
+// What a fuzzer gives is drawn first: a byte, or four where there are more choices.
+static _Thread_local const unsigned char *given;
+static _Thread_local size_t left;
+
 static unsigned draw(unsigned n) {
+	size_t size = n <= 256 ? 1 : 4;
+	if (left >= size) {
+		unsigned number = 0;
+		memcpy(&number, given, size);
+		given += size, left -= size;
+		return number % n;
+	}
 	state = state * 6364136223846793005u + 1442695040888963407u;
 	return (unsigned)(state >> 33) % n;
 }
@@ -105,6 +116,9 @@ static int called(int result) {
 	return result;
 }
 
+// Functions that the libraries have and the headers do not.
+struct three { unsigned x, y, z; };
+@DECLARATIONS@
 static void call(void) {
 	switch (draw(@COUNT@)) {
 @CASES@
@@ -124,6 +138,17 @@ static void *thread(void *number) {
 	return NULL;
 }
 
+#ifdef FUZZER
+// The calls of a fuzzer. The device begins anew with each.
+int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size) {
+	forget_all(), memset(handles, 0, sizeof handles), kept = 0, state = 1;
+	given = data, left = size, trace = getenv("TRACE") != NULL;
+	while (left > 0)
+		call();
+	cudaDeviceReset();
+	return 0;
+}
+#else
 static void at_exit(void) { calls(many / 20); }
 
 int main(int count, char **arguments) {
@@ -167,3 +192,4 @@ int main(int count, char **arguments) {
 	puts("every call returned");
 	return 0;
 }
+#endif

@@ -3,6 +3,13 @@
 #include "gaugeblock_cuda.h"
 
 extern int cuArrayDestroy(void *array);
+extern int cudaDeviceGetPCIBusId(char *id, int size, int device);
+extern int cudaDeviceGetByPCIBusId(int *device, const char *id);
+extern int cudaGetSymbolAddress(void **place, const void *symbol);
+extern int cudaLibraryLoadFromFile(void **library, const char *path, int *jit, void **jit_values, unsigned jit_count, int *options, void **values, unsigned count);
+extern int cudaLibraryUnload(void *library);
+extern int cuLinkAddFile(void *state, int type, const char *path, unsigned count, int *options, void **values);
+extern int cuCtxGetCacheConfig(int *config);
 
 #include <pthread.h>
 #include <stdio.h>
@@ -140,7 +147,29 @@ static void errors(void) {
 	IS(cudaPeekAtLastError(), cudaErrorMemoryAllocation);
 	IS(cudaGetLastError(), cudaErrorMemoryAllocation);
 	IS(cudaGetLastError(), 0);
-	IS(cudaSetDevice(7), cudaErrorInvalidDevice);
+	int count, device;
+	char id[16];
+	IS(cudaGetDeviceCount(&count), 0);
+	IS(cudaSetDevice(count), cudaErrorInvalidDevice);
+	IS(cudaSetDevice(-1), cudaErrorInvalidDevice);
+	IS(cudaDeviceGetPCIBusId(id, sizeof id, count), cudaErrorInvalidDevice);
+	IS(cudaDeviceGetPCIBusId(NULL, sizeof id, 0), cudaErrorInvalidValue);
+	IS(cudaDeviceGetPCIBusId(id, 0, 0), cudaErrorInvalidValue);
+	IS(cudaDeviceGetPCIBusId(id, sizeof id, count - 1), 0);
+	IS(cudaDeviceGetByPCIBusId(&device, id), 0);
+	IS(device, count - 1);
+	IS(cudaDeviceGetByPCIBusId(&device, NULL), cudaErrorInvalidValue);
+	IS(cudaDeviceGetByPCIBusId(&device, "0000:FF:00.0"), cudaErrorInvalidValue);
+	IS(cudaGetSymbolAddress(NULL, &count), cudaErrorInvalidValue);
+	IS(cuCtxGetCacheConfig(NULL), cudaErrorInvalidValue);
+	size_t pitch;
+	IS(cuMemAllocPitch((CUdeviceptr *)&p, &pitch, (size_t)1 << 40, (size_t)1 << 30, 4), cudaErrorMemoryAllocation); // their product is no number of bytes
+	enum { fileNotFound = 301, invalidHandle = 400 };
+	IS(cudaLibraryLoadFromFile(&p, "/no/such/file", NULL, NULL, 0, NULL, NULL, 0), fileNotFound);
+	IS(cudaLibraryLoadFromFile(&p, "/proc/self/exe", NULL, NULL, 0, NULL, NULL, 0), 0);
+	IS(cuLinkAddFile(p, 1, "/no/such/file", 0, NULL, NULL), fileNotFound);
+	IS(cudaLibraryUnload(p), 0);
+	IS(cuLinkAddFile(p, 1, "/no/such/file", 0, NULL, NULL), invalidHandle);
 	IS(strcmp(cudaGetErrorName(cudaErrorInvalidDevice), "cudaErrorInvalidDevice"), 0);
 	IS(cudaFree((void *)0x123400), cudaErrorInvalidValue);
 	IS(cudaFree(NULL), 0);

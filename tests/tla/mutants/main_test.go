@@ -15,7 +15,10 @@ import (
 	"gaugeblock/tla"
 )
 
-var tools = flag.String("tools", "", "the file tla2tools.jar: TLC looks at the mutants that are named, or at all")
+var (
+	tools = flag.String("tools", "", "the file tla2tools.jar: TLC looks at the mutants that are named, or at all")
+	into  = flag.String("overlay", "", "write an overlay of the model with all mutants into this folder")
+)
 
 func run(tools string, names []string) error {
 	tools, err := filepath.Abs(tools)
@@ -33,7 +36,7 @@ func run(tools string, names []string) error {
 	wrong := 0
 	for i := range list {
 		m := &list[i]
-		if len(names) > 0 && !slices.Contains(names, m.name) {
+		if m.fails == "" || len(names) > 0 && !slices.Contains(names, m.name) {
 			continue
 		}
 		started := time.Now()

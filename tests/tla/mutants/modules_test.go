@@ -39,7 +39,7 @@ var owed = []string{
 	"MallocsAreServed", "BlocksFitRequests", "RemaindersCanServe", "OversizeSegmentsAreWhole", "NothingMergeableSideBySide",
 }
 
-var owedSteps = []string{"PromptlyReclaimed", "NoNeedlessWait", "EmptyCacheWaitsForAReason", "BestFitServes", "SegmentsFitRequests"}
+var owedSteps = []string{"PromptlyReclaimed", "NoNeedlessWait", "BestFitServes", "SegmentsFitRequests"}
 
 var poolInvariants = []string{"PoolsAreIsolated", "PoolsOwnTheirBlocks", "RoutingsAreCaptures"}
 
@@ -51,15 +51,20 @@ var modules = map[string]module{
 	"Checkpoint": {"checkpoint", concat(truths, poolInvariants, structures), []string{"CheckpointRestoresWhatItSaved", "UsesAreCounted"}},
 
 	// With the properties of what programs are owed alone (Served.tla).
-	"CoreServed":  {"core", owed, concat(owedSteps, []string{"JustEnoughIsReturned", "LargestAreReturned", "NoNeedlessReturn"})},
-	"PagesServed": {"core", []string{"MallocsAreServed"}, concat(owedSteps, []string{"ExpandableSegmentsGrow", "PagesKeepToLimit", "PagesAreUsed", "EmptyRangesAreReleased"})},
-	"PoolsServed": {"pools", concat(owed, []string{"UnusedPoolsAreErased", "UnusedPoolsAreReleased", "UsesAreTouches", "OverflowPoolsServe"}),
-		concat(owedSteps, []string{"GraphUsesAreNotAwaited", "LivePoolsServe", "OverflowPoolsInOrder", "RequestsAreRouted"})},
+	"CoreServed":  {"core", owed, concat(owedSteps, []string{"JustEnoughIsReturned", "LargestAreReturned", "NoNeedlessReturn", "EmptyCacheLeavesNothingWaiting"})},
+	"PagesServed": {"core", []string{"MallocsAreServed", "RangesHaveRoom"}, concat(owedSteps, []string{"ExpandableSegmentsGrow", "LowestRangeGrows", "PagesKeepToLimit", "PagesAreUsed", "EmptyRangesAreReleased"})},
+	"PoolsServed": {"pools", concat(owed, []string{"UnusedPoolsAreErased", "UnusedPoolsAreReleased", "UsesAreTouches", "OverflowPoolsServe", "OversizeMakesRoom"}),
+		concat(owedSteps, []string{"GraphUsesAreNotAwaited", "LivePoolsServe", "OverflowPoolsInOrder", "RequestsAreRouted", "EndCompletesDeferred"})},
 	"PoolsExpandableServed": {"pools", nil, []string{"PagesAreCounted"}},
-	"WaitsServed":           {"core", nil, []string{"EmptyCacheWaitsForAReason", "EmptyCacheWaitsNoLonger"}},
-	"LimitServed":           {"core", []string{"LimitHolds"}, nil},
-	"CheckpointServed":      {"checkpoint", []string{"CheckpointsCanBeTaken", "CheckpointsCanBeRestored"}, nil},
-	"TwoStepServed":         {"two_step", nil, []string{"AllIsReturnedAtLast", "DriverServes"}},
+	"WaitsServed":           {"core", nil, []string{"EmptyCacheWaitsNoLonger", "MallocWaitsNoLonger"}},
+	"LimitServed":           {"core", []string{"LimitHolds", "MemoryHolds"}, nil},
+	"CheckpointServed":      {"checkpoint", []string{"CheckpointsCanBeTaken", "CheckpointsCanBeRestored"}, []string{"CheckpointsAreKept"}},
+	"TwoStepServed":         {"two_step", nil, []string{"AllIsReturnedAtLast", "DriverServes", "GrantIsUsed"}},
+	"SettingsServed":        {"settings", nil, []string{"SettingsAreKept", "NewBlocksFitRequests"}},
+
+	// Of the model only: the specification has no counters and no errors.
+	"Statistics":        {"core", []string{"AccountingAddsUp"}, []string{"CountersFollowHistory", "FailuresSayTheTruth"}},
+	"StatisticsOfPools": {"pools", nil, []string{"CountersFollowHistory", "FailuresSayTheTruth"}},
 
 	"GarbageCollectionServed": {"garbage", nil, []string{"GarbageIsCollected", "NoNeedlessCollection", "OldestAreCollected", "YoungAreKept", "AgesCountSearches"}},
 	"NeedMemoryServed":        {"callbacks", nil, []string{"CallbacksAreAskedFirst", "CallbacksAreNeeded", "WhatIsFreedServes"}},

@@ -15,11 +15,14 @@ type mutant struct {
 	sentence string
 	module   string // of TLA+, without MC: "Core"
 	bounds   string // the constants that are not the default
-	fails    string // the property that TLC finds broken
+	fails    string // the property that TLC finds broken; "" if the specification has nothing of it
 	inModel  string // the property that the explorer finds broken
 	states   int    // of TLC's counterexample
 	inStates int    // of the explorer's
-	pieces   []piece
+	alone    bool   // no other property of the model finds it
+
+	onlyOthers bool // it is explored with all properties but inModel
+	pieces     []piece
 }
 
 // A piece is a part of a file before and after.
@@ -63,10 +66,10 @@ func read(name, text string) (m mutant, err error) {
 		keys[key] = value
 	}
 	m.module, m.fails = keys["module"], keys["fails"]
-	if m.states, err = strconv.Atoi(keys["states"]); err != nil {
+	if m.states, err = strconv.Atoi(keys["states"]); err != nil && m.fails != "" {
 		return m, fmt.Errorf("states: %w", err)
 	}
-	m.inModel, m.inStates = m.fails, m.states
+	m.inModel, m.inStates, m.alone = m.fails, m.states, keys["alone"] == "yes"
 	if keys["model"] != "" {
 		if _, err = fmt.Sscan(keys["model"], &m.inModel, &m.inStates); err != nil {
 			return m, fmt.Errorf("model: %w", err)
@@ -93,6 +96,9 @@ func read(name, text string) (m mutant, err error) {
 
 func (m *mutant) validate() error {
 	for _, dir := range []string{"tla/", "model/"} {
+		if dir == "tla/" && m.fails == "" {
+			continue
+		}
 		if !slices.ContainsFunc(m.pieces, func(p piece) bool { return strings.HasPrefix(p.file, dir) }) {
 			return fmt.Errorf("nothing is changed in %s", dir)
 		}

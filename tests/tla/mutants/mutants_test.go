@@ -29,17 +29,23 @@ func mutants(t *testing.T) []mutant {
 }
 
 // TestMutants: the explorer finds each mistake in the model, as TLC finds it in the
-// specification: a property fails, and the shortest counterexample is as long as expected. A
-// mistake at a second failing driver call is not found where one call of an operation fails.
+// specification: a property fails, and the shortest counterexample is as long as expected. Where only
+// that property is to find it, the others find nothing. A mistake at a second failing driver call is not found where one call of an operation fails.
 func TestMutants(t *testing.T) {
 	list := mutants(t)
-	command := buildWithAll(t, list)
+	command := os.Args[0]
+	if os.Getenv(builtVariable) == "" {
+		command = buildWithAll(t, list)
+	}
 	for i := range list {
 		m := &list[i]
 		t.Run(m.name, func(t *testing.T) {
 			wantFound(t, fmt.Sprintf("found: %s %d\n", m.inModel, m.inStates), command, environment+"="+m.name)
 			if one, is := m.withOneFailure(); is {
 				wantFound(t, "found: nothing\n", command, environment+"="+m.name, moduleVariable+"="+one.module)
+			}
+			if m.alone {
+				wantFound(t, "found: nothing\n", command, environment+"="+m.name, othersVariable+"=yes")
 			}
 		})
 	}
@@ -62,11 +68,18 @@ func wantFound(t *testing.T, want, command string, variables ...string) {
 // moduleVariable chooses another module for a mutant in a build with all of them.
 const moduleVariable = "GAUGEBLOCK_MUTANT_MODULE"
 
+// builtVariable says that this is a build with all mutants.
+const builtVariable = "GAUGEBLOCK_MUTANTS_BUILT"
+
+// othersVariable has a mutant explored with all properties that hold at all bounds but that of the
+// mutant.
+const othersVariable = "GAUGEBLOCK_MUTANT_OTHERS"
+
 // TestUnchanged: without the mistake no property fails in these configurations, as far as
 // the counterexample goes.
 func TestUnchanged(t *testing.T) {
 	for _, m := range mutants(t) {
-		v, err := exploreTo(&m, m.states)
+		v, err := exploreTo(&m, max(m.states, m.inStates))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -100,14 +113,20 @@ func TestPieces(t *testing.T) {
 func TestMain(m *testing.M) {
 	flag.Parse()
 	chosen := os.Getenv(environment)
-	switch {
-	case *tools != "":
-		if err := run(*tools, flag.Args()); err != nil {
+	if *tools != "" || *into != "" {
+		err := error(nil)
+		if *into != "" {
+			err = writeOverlay(*into)
+		} else {
+			err = run(*tools, flag.Args())
+		}
+		if err != nil {
 			fmt.Fprintln(os.Stderr, "mutants:", err)
 			os.Exit(1)
 		}
 		return
-	case chosen == "":
+	}
+	if chosen == "" {
 		os.Exit(m.Run())
 	}
 	list, err := readAll()
@@ -117,7 +136,8 @@ func TestMain(m *testing.M) {
 	}
 	var v *explore.Violation[*bounded.State]
 	if err == nil {
-		list[i].module = cmp.Or(os.Getenv(moduleVariable), list[i].module)
+		m := &list[i]
+		m.module, m.onlyOthers = cmp.Or(os.Getenv(moduleVariable), m.module), os.Getenv(othersVariable) != ""
 		v, err = exploreTo(&list[i], 0)
 	}
 	switch {
@@ -153,28 +173,30 @@ func exploreTo(m *mutant, levels int) (*explore.Violation[*bounded.State], error
 		}
 		refinement.Add(&check.Options, bounds)
 	}
+	if m.onlyOthers {
+		check.CheckAlways()
+		leaveOut(&check.Options, m.inModel)
+	}
 	depth := 0
 	check.Options.Progress = func(r explore.Result[*bounded.State]) { depth = r.Depth }
 	check.Options.Stopped = func() bool { return levels > 0 && depth > levels }
 	return explore.Explore(check.Module, check.Options).Violation, nil
 }
 
+// leaveOut leaves out the property with a name, and that which is the same in the model.
+func leaveOut(o *explore.Options[*bounded.State], name string) {
+	names := []string{name}
+	if name == "NothingMergeableSideBySide" {
+		names = append(names, "NoMergeableNeighbours")
+	}
+	o.Invariants = slices.DeleteFunc(o.Invariants, func(i explore.Invariant[*bounded.State]) bool { return slices.Contains(names, i.Name) })
+	o.Steps = slices.DeleteFunc(o.Steps, func(s explore.StepProperty[*bounded.State]) bool { return slices.Contains(names, s.Name) })
+}
+
 // buildWithAll builds the tests of this package with all mistakes in the model.
 func buildWithAll(t *testing.T, list []mutant) string {
-	root, err := checkout.Root()
-	if err != nil {
-		t.Fatal(err)
-	}
-	files, err := switchable(root, list)
-	if err != nil {
-		t.Fatal(err)
-	}
 	dir := t.TempDir()
-	texts := map[string]string{}
-	for file, text := range files {
-		texts[filepath.Join(root, filepath.FromSlash(file))] = text
-	}
-	overlay, err := rewrite.Overlay(dir, texts)
+	overlay, err := overlayOf(list, dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -184,4 +206,31 @@ func buildWithAll(t *testing.T, list []mutant) string {
 		t.Fatal(errors.Join(err, errors.New(string(out))))
 	}
 	return command
+}
+
+// overlayOf writes an overlay with all mistakes into a folder.
+func overlayOf(list []mutant, dir string) (string, error) {
+	root, err := checkout.Root()
+	if err != nil {
+		return "", err
+	}
+	files, err := switchable(root, list)
+	if err != nil {
+		return "", err
+	}
+	texts := map[string]string{}
+	for file, text := range files {
+		texts[filepath.Join(root, filepath.FromSlash(file))] = text
+	}
+	return rewrite.Overlay(dir, texts)
+}
+
+// writeOverlay is overlayOf all mutants.
+func writeOverlay(dir string) error {
+	list, err := readAll()
+	if err != nil {
+		return err
+	}
+	_, err = overlayOf(list, dir)
+	return err
 }

@@ -3,11 +3,13 @@ package edges
 import (
 	"slices"
 
+	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
 )
 
-// Captures writes the operations of a walk. If captures forbid to free memory, a stream is captured
-// while its requests are routed to a pool: otherwise nothing says so to the devices.
+// Captures writes the operations of a walk. If captures forbid to free memory, or are marked, a stream is
+// captured while its requests are routed to a pool: otherwise nothing says so to the devices. Calls are then
+// made with the default stream current, unless the walk says which is.
 //
 // The specification also gives work to captured streams that is not the graph's: the last uses of
 // memory that was used before the capture. No program can. Until the capture ends no allocator may
@@ -15,7 +17,8 @@ import (
 type Captures struct {
 	Ops []trace.Op
 
-	forbids  bool
+	captures bool
+	mode     spec.CaptureMode
 	streams  map[int]int    // how many pools requests for a stream are routed to
 	routed   map[uint64]int // by pool: the stream
 	graphs   int
@@ -31,17 +34,24 @@ type launch struct {
 
 // NewCaptures is for a walk on the scale.
 func (s *Scale) NewCaptures() *Captures {
-	return &Captures{forbids: s.Forbids, streams: map[int]int{}, routed: map[uint64]int{}}
+	mode := spec.CaptureRelaxed
+	if s.Forbids {
+		mode = spec.CaptureGlobal
+	}
+	return &Captures{captures: s.Forbids || s.Marks, mode: mode, streams: map[int]int{}, routed: map[uint64]int{}}
 }
 
 // Add appends operations.
 func (c *Captures) Add(ops []trace.Op) {
-	if !c.forbids {
+	if !c.captures {
 		c.Ops = append(c.Ops, ops...)
 		return
 	}
 	for i := 0; i < len(ops); i++ {
 		op := ops[i]
+		if op.Current == nil && op.Kind != trace.OpMalloc && op.Kind.Target() == trace.TargetAllocator {
+			op.Current = new(int)
+		}
 		switch {
 		case op.Kind == trace.OpPoolBegin:
 			c.begin(op)
@@ -60,7 +70,7 @@ func (c *Captures) Add(ops []trace.Op) {
 func (c *Captures) begin(op trace.Op) {
 	c.routed[op.Pool.Capture] = op.Stream
 	if c.streams[op.Stream]++; c.streams[op.Stream] == 1 {
-		c.Ops = append(c.Ops, trace.Op{Kind: trace.OpCaptureBegin, Stream: op.Stream}) // mode 0: global
+		c.Ops = append(c.Ops, trace.Op{Kind: trace.OpCaptureBegin, Stream: op.Stream, Mode: c.mode})
 	}
 	c.Ops = append(c.Ops, op)
 }

@@ -14,15 +14,28 @@ import (
 // when all cached memory has been released. There is a number of bytes that decides these tests as
 // the specification does, and so the limit is set before each malloc.
 
+// WholeLimit is what sets the limit of a walk at its beginning.
+func (s *Scale) WholeLimit() []trace.Op {
+	if s.LimitBytes == 0 {
+		return nil
+	}
+	return []trace.Op{s.setLimit(s.LimitBytes)}
+}
+
+// setLimit sets the limit to bytes, whether it is rounded down or to the nearest. The device does not have what needs
+// more than all.
+func (s *Scale) setLimit(bytes uint64) trace.Op {
+	fraction := (float64(bytes) + 0.25) / float64(s.total())
+	return trace.Op{Kind: trace.OpSetMemoryFraction, Fraction: min(fraction, 1)}
+}
+
 // Limit is what sets the limit before an operation in a state: nothing if the scale has
 // no limit or no malloc goes on in the operation.
 func (s *Scale) Limit(from *bounded.State, ops []trace.Op) ([]trace.Op, error) {
 	for i := range ops {
 		if op := &ops[i]; op.Kind == trace.OpMalloc && s.Limited {
 			bytes, err := s.limit(from, op.Size)
-			fraction := (float64(bytes) + 0.25) / float64(s.total()) // bytes, rounded down or to the nearest
-			fraction = min(fraction, 1)                              // what needs more, the device does not have
-			return []trace.Op{{Kind: trace.OpSetMemoryFraction, Fraction: fraction}}, err
+			return []trace.Op{s.setLimit(bytes)}, err
 		}
 	}
 	return nil, nil

@@ -34,14 +34,17 @@ type Scale struct {
 	// CountAsSmall says that all segments are small ones in the specification. On the scale they
 	// are large.
 	CountAsSmall bool
-	// Forbids says that captures forbid to free memory. A stream is captured then while its
-	// requests are routed to a pool; otherwise the routing stands for a capture.
-	Forbids bool
+	// Forbids says that captures forbid to free memory, Marks that they are what is marked, and that calls
+	// have a current stream. With either a stream is captured while its requests are routed to a pool;
+	// otherwise the routing stands for a capture.
+	Forbids, Marks bool
 
 	// TwoStep says that a malloc releases the lock around its driver call, and has steps.
 	TwoStep bool
 	// Limited says that the allocator has a limit. Before each malloc it is set anew: see Limit.
 	Limited bool
+	// LimitBytes is the limit of a walk, if one number decides as the specification's does; otherwise 0.
+	LimitBytes uint64
 
 	// Inexact says why the states cannot be the same; "" if they are.
 	Inexact string
@@ -114,7 +117,7 @@ func (s *Scale) Operation(op *trace.Op) error {
 		}
 		op.Size = s.Requests[i].Bytes
 	case trace.OpSetMemoryFraction:
-		if !s.Limited {
+		if !s.Limited && s.LimitBytes == 0 {
 			return fmt.Errorf("the scale of %s has no limit", s.Name)
 		}
 	}

@@ -13,12 +13,8 @@ var NotDriven = map[string]string{
 	"expandable_holes":    "its steps are those of expandable",
 	"oversize_three":      "its steps are those of oversize",
 
-	"recorded_own":        "a walk records no use by an allocation's own stream",
-	"divisions":           "the scale of a walk has no roundup_power2_divisions",
-	"garbage":             "the scale of a walk has no garbage_collection_threshold",
-	"garbage_streams":     "as garbage",
-	"garbage_kinds":       "as garbage",
-	"need_memory":         "a walk registers no callbacks",
+	"garbage_kinds":       "no limit in bytes counts a small segment and a large one alike, as its units do",
+	"need_memory":         "its steps go on while callbacks run; PyTorch holds its mutex then (callers/callback-under-mutex)",
 	"need_memory_streams": "as need_memory",
 
 	"first_routing":     "a walk has the rules of its release, not those of the configuration",
@@ -32,8 +28,6 @@ var NotDriven = map[string]string{
 	"used_pools_mark":   "as first_routing",
 	"used_streams_mark": "as first_routing",
 	"unmarked":          "as first_routing",
-	"current_mark":      "a walk marks no captures",
-	"current_forbidden": "as current_mark",
 	"limit_rounded":     "the limit of a walk is set in bytes, before each malloc",
 	"limit_truncated":   "as limit_rounded",
 
@@ -71,6 +65,14 @@ var scales = []Scale{
 		Small:    Size{4, 2 * mib}, Large: Size{6, 16 * mib},
 	},
 	small("streams", 6),
+	wholeSegments("recorded_own", 1),
+	{
+		Name: "divisions", Memory: 8, Settings: "large_segment_size_mb:16,roundup_power2_divisions:2",
+		Requests: []Size{{1, mib}, {4, 16 * mib}, {5, 20 * mib}},
+		Small:    Size{2, 2 * mib}, Large: Size{4, 16 * mib}, Others: []Size{{6, 24 * mib}},
+	},
+	garbage("garbage", 12, 64*mib, Size{2, 16 * mib}, Size{4, 32 * mib}),
+	garbage("garbage_streams", 6, 32*mib, Size{2, 16 * mib}),
 	oversize("oversize", 12, Size{1, mib}, Size{2, 8 * mib}),
 	{
 		Name: "rounding", Memory: 20, Settings: "",
@@ -87,6 +89,8 @@ var scales = []Scale{
 	smallPages("ties_pages"),
 	small("pools_tiny", 2),
 	forbidding(small("pools_forbidden", 2)),
+	marking(small("current_mark", 2)),
+	forbidding(marking(small("current_forbidden", 2))),
 	small("pools", 6),
 	small("capture", 2),
 	{
@@ -193,6 +197,20 @@ func limited(s Scale) Scale {
 // forbidding is a scale on which captures forbid to free memory.
 func forbidding(s Scale) Scale {
 	s.Forbids = true
+	return s
+}
+
+// garbage is the scale of one with garbage collection and large segments only: a unit is 8 MiB.
+func garbage(name string, memory, limit uint64, requests ...Size) Scale {
+	return Scale{
+		Name: name, Memory: memory, Settings: "large_segment_size_mb:16,garbage_collection_threshold:0.5", LimitBytes: limit,
+		Requests: requests, Small: Size{1, 2 * mib}, Large: Size{2, 16 * mib}, Others: []Size{{4, 32 * mib}},
+	}
+}
+
+// marking is a scale of a configuration of CurrentStream.tla.
+func marking(s Scale) Scale {
+	s.Marks = true
 	return s
 }
 

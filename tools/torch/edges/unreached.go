@@ -9,16 +9,11 @@ import (
 // at which walks end. Why they end there is why it is not taken.
 
 // Unreached counts the edges that are not taken by why: the reasons for which walks ended at the
-// edges that lead from states that walks have reached to those that they have not. The reason is ""
-// where there is none: a state was reached, and yet not all its edges are taken.
+// edges that lead from states that walks reach to those that they do not. A state that only walks reach
+// behind edges at which they mostly end is not reached. The reason is "" where there is none: a state is
+// reached, and yet not all its edges are taken.
 func (p *Planner) Unreached() map[string]int {
-	reached := make([]bool, p.graph.States())
-	reached[0] = true
-	for at := range reached {
-		for i, e := range p.graph.From(at) {
-			reached[e.To] = reached[e.To] || p.passed[p.first[at]+i]
-		}
-	}
+	reached := p.reachable()
 	reasons, names := p.reasons(reached)
 	count := map[string]int{}
 	for at, left := range p.left {
@@ -27,6 +22,22 @@ func (p *Planner) Unreached() map[string]int {
 		}
 	}
 	return count
+}
+
+// reachable says which states walks reach by edges that they do not avoid.
+func (p *Planner) reachable() []bool {
+	reached := make([]bool, p.graph.States())
+	reached[0] = true
+	for queue := []int{0}; len(queue) > 0; queue = queue[1:] {
+		at := queue[0]
+		for i, e := range p.graph.From(at) {
+			if edge := p.first[at] + i; !reached[e.To] && p.passed[edge] && !p.avoids(edge, e.Label) {
+				reached[e.To] = true
+				queue = append(queue, int(e.To))
+			}
+		}
+	}
+	return reached
 }
 
 // reasons are those of each state that was not reached: a set of bits, with the names of the bits.

@@ -22,7 +22,7 @@ type Planner struct {
 	passed []bool         // by edge: a walk has gone on behind it
 	left   []int          // by state: how many of its edges are not taken
 	tries  []uint8        // by state: how many walks have gone to it first, by the present tree
-	ended  []uint8        // by edge: how many walks have ended at it
+	ended  []uint16       // by edge: how many walks have ended at it
 	why    map[int]string // by edge: why the last walk ended at it
 	next   int            // no state from here on has edges that are not taken and can be tried
 
@@ -64,7 +64,7 @@ const (
 	// leastPatience is the first patience, and mostPatience the last.
 	leastPatience, mostPatience = 2, 16
 	// passedBefore is how much more often a walk may end at an edge that others have passed.
-	passedBefore = 8
+	passedBefore = 64
 	// near is how many states are searched for an edge that was not taken.
 	near = 300
 )
@@ -78,7 +78,7 @@ func NewPlanner(g *explore.Graph, final []bool) *Planner {
 		p.left = append(p.left, len(g.From(at)))
 		p.Edges += len(g.From(at))
 	}
-	p.taken, p.passed, p.ended, p.tree = make([]bool, p.Edges), make([]bool, p.Edges), make([]uint8, p.Edges), make([]Step, g.States())
+	p.taken, p.passed, p.ended, p.tree = make([]bool, p.Edges), make([]bool, p.Edges), make([]uint16, p.Edges), make([]Step, g.States())
 	p.why = map[int]string{}
 	p.grow()
 	return p
@@ -272,7 +272,7 @@ func (p *Planner) Passed(walk []Step, steps int) {
 func (p *Planner) Resume(walk []Step, performed int, why string) {
 	last := walk[performed-1].edge
 	p.why[last] = why
-	if p.ended[last] < math.MaxUint8 {
+	if p.ended[last] < math.MaxUint16 {
 		p.ended[last]++
 		if p.avoids(last, walk[performed-1].Label) {
 			p.avoided++

@@ -34,11 +34,12 @@ def cudart():
 
 class Plan:
     """The steps of a program: ("new", name, bytes, stream or "pool"), ("try", name, sizes, of which the
-    first that is served is kept), ("del", name), ("use", name), ("empty",)."""
+    first that is served is kept), ("conv", name, bytes, sizes of the workspace as above, bytes of a
+    temporary), ("del", name), ("use", name), ("empty",)."""
 
     def __init__(self, r):
         self.steps = []
-        self.kind = r.choice(["training", "training", "serving", "churn", "pyramid", "small", "streams", "pools", "workspaces"])
+        self.kind = r.choice(["training", "training", "serving", "churn", "pyramid", "small", "streams", "pools", "workspaces", "convolutions"])
         self.on_oom = r.choice(["stops", "stops", "skips"])
         getattr(self, self.kind)(r)
 
@@ -95,12 +96,28 @@ class Plan:
         for s in range(r.randint(4, 9)):
             for i in range(layers):
                 self.new(f"a{i}", width * r.randint(4, 12) // 8)
-                self.steps.append(("try", "workspace", [width * r.randint(2, 8), width, MIB], 0))
+                self.steps.append(("try", "workspace", [width * r.randint(2, 8), width, MIB]))
                 self.free("workspace")
             for i in reversed(range(layers)):
                 self.new(f"g{i}", width)
                 self.free(f"a{i}")
             for i in range(layers):
+                self.free(f"g{i}")
+
+    def convolutions(self, r):
+        """The same, with requests of a convolution before its workspace is freed. Weights and inputs
+        grow and shrink, so that a workspace may be the largest request."""
+        levels, width = r.randint(2, 5), r.randint(4, 32) * MIB
+        for i in range(levels):
+            self.new(f"w{i}", r.randint(1, 8) * MIB)
+        for s in range(r.randint(4, 9)):
+            size = width * r.choice([2, 3, 4, 4, 5]) // 4
+            for i in range(levels):
+                self.steps.append(("conv", f"a{i}", size >> i, [size * r.randint(1, 3), size // 4, MIB], size // 8))
+            for i in reversed(range(levels)):
+                self.new(f"g{i}", size >> i)
+                self.free(f"a{i}")
+            for i in range(levels):
                 self.free(f"g{i}")
 
     def streams(self, r):
@@ -166,7 +183,8 @@ class Run:
 
     def __init__(self, plan, settings, fraction, device, start, recorded=False):
         self.recorded, self.pool = recorded, None
-        self.live, self.result = {}, {"recording": False, "failed_before": False, "went_on": False, "at_oom": None}
+        self.live, self.result = {}, {"recording": False, "failed_before": False, "went_on": False, "at_oom": None,
+                                  "without": False}  # the first request that failed was one that is not needed
         self.before = memory.memory_stats()
         self.limit(settings, fraction, device)
         try:
@@ -192,7 +210,7 @@ class Run:
             self.result["device"] = torch.cuda.mem_get_info()[0]
 
     def record(self):
-        self.result.update(recording=True, failed_before=self.result["at_oom"] is not None, at_oom=None, went_on=False)
+        self.result.update(recording=True, failed_before=self.result["at_oom"] is not None, at_oom=None, went_on=False, without=False)
         memory.reset_peak_memory_stats()
         self.before = memory.memory_stats()
         self.result["layout"] = [self.before[k] for k in ("reserved_bytes.all.current", "segment.all.current", "inactive_split_bytes.all.current")]
@@ -212,8 +230,25 @@ class Run:
         elif kind == "new":
             return self.new(name, step[2], step[3])
         elif kind == "try":
-            return any(self.new(name, size, step[3]) for size in step[2])
+            return self.first_of(name, step[2])
+        elif kind == "conv":
+            return self.conv2d(name, *step[2:])
         return True
+
+    def first_of(self, name, sizes):
+        failed_before = self.result["at_oom"] is not None
+        for i, size in enumerate(sizes):
+            if self.new(name, size, 0):
+                self.result["without"] |= i > 0 and not failed_before
+                return True
+        return False
+
+    def conv2d(self, name, size, workspaces, temporary):
+        """Its name, which the call stacks have, is what tells that its workspace is one."""
+        done = self.new(name, size, 0) and self.first_of("workspace", workspaces) and self.new("temporary", temporary, 0)
+        for name in "workspace", "temporary":
+            self.live.pop(name, None)
+        return done
 
     def new(self, name, size, where):
         self.result["went_on"] |= self.result["at_oom"] is not None
@@ -254,7 +289,7 @@ def cut(snapshot, ring):
         start, partly = int(kept[0]["user_metadata"]), kept[0]["user_metadata"] == trace[-ring - 1]["user_metadata"]
         trace = kept
     for e in trace:
-        e["frames"] = [{"filename": f["filename"].split("/")[-1], "line": f["line"], "name": f["name"]} for f in e["frames"][:2]]
+        e["frames"] = [{"filename": f["filename"].split("/")[-1], "line": f["line"], "name": f["name"]} for f in e["frames"][:3]]
         e["user_metadata"] = ""
     segments = [s for s in snapshot["segments"] if s["device"] == 0]
     for s in segments:
