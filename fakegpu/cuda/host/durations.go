@@ -37,7 +37,7 @@ const hostLink = 64
 // collective lets go of the tensors of what it has seen. If work is slower than in the model, it is as late as it can
 // be. That is more than a tenth of a second here, since the host's first step takes longer than on two H200s.
 const (
-	watchdogIsLate = 110 * time.Millisecond
+	watchdogIsLate = 140 * time.Millisecond
 	watchdogName   = "pt_nccl_watchdg"
 )
 
