@@ -52,34 +52,44 @@ type RankRange struct {
 // several ranks has that run as well: with small kernels the host is the slower one, and some of the runs on two H200s had
 // its peaks. It also has one with other addresses, since where blocks lie depends on what NCCL has taken of the driver.
 func (r *Record) Bound(runs func(slower float64, elsewhere bool) (*Result, error)) error {
+	timed := func(slower float64, elsewhere bool) (*Result, error) {
+		x, err := runs(slower, elsewhere)
+		if err != nil {
+			return nil, err
+		}
+		if _, device := x.Worst(); device == nil {
+			return nil, fmt.Errorf("a run whose work takes time allocated nothing, and ended with %d: there is no range", x.Status)
+		}
+		return x, nil
+	}
 	r.Range = &Range{AtOnce: r.Summary.PeakReserved, Least: r.Summary.PeakReserved, Likely: r.Summary.PeakReserved, Most: r.Summary.PeakReserved}
-	late, err := runs(Late, false)
+	late, err := timed(Late, false)
 	if err != nil || r.alike(late) {
 		return err
 	}
-	likely, err := runs(Likely, false)
+	likely, err := timed(Likely, false)
 	if err != nil {
 		return err
 	}
-	fast, err := runs(Fast, false)
+	fast, err := timed(Fast, false)
 	if err != nil {
 		return err
 	}
-	timed, peaks := []*Result{likely, fast, late}, []uint64{}
+	all, peaks := []*Result{likely, fast, late}, []uint64{}
 	if len(r.ranks()) > 1 {
-		elsewhere, err := runs(Late, true)
+		elsewhere, err := timed(Late, true)
 		if err != nil {
 			return err
 		}
-		timed = append(timed, r.Result, elsewhere)
+		all = append(all, r.Result, elsewhere)
 	}
-	for _, x := range timed {
+	for _, x := range all {
 		peaks = append(peaks, x.Summarize().PeakReserved)
 	}
 	failed := r.Summary.OutOfMemory != nil
 	r.Range = &Range{
 		AtOnce: r.Summary.PeakReserved, Least: slices.Min(peaks), Likely: peaks[0], Most: slices.Max(peaks), Reasons: late.streamsRecorded(),
-		Ranks: r.boundRanks(timed), Watchdog: len(r.ranks()) > 0,
+		Ranks: r.boundRanks(all), Watchdog: len(r.ranks()) > 0,
 		MayFail: failed != (fast.EndedWithoutMemory() != nil) || failed != (likely.EndedWithoutMemory() != nil) || failed != (late.EndedWithoutMemory() != nil),
 	}
 	return nil

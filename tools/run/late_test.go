@@ -44,6 +44,9 @@ func TestBound(t *testing.T) {
 	if err := r.Bound(func(float64, bool) (*Result, error) { return nil, wrong }); err != wrong {
 		t.Error(err)
 	}
+	if err := r.Bound(func(float64, bool) (*Result, error) { return &Result{Status: 1}, nil }); err == nil {
+		t.Error("a run that has no answer is in a range")
+	}
 }
 
 // byRanks is a run of several ranks, each of which has reserved so much.
@@ -66,7 +69,16 @@ func TestBoundRanks(t *testing.T) {
 		"; rank 0 from 1024.00 MiB to 4.00 GiB, rank 1 from 3.00 GiB to 5.00 GiB": {Late: byRanks(4*gib, 5*gib), Likely: byRanks(3*gib, 4*gib), Fast: byRanks(2*gib, 4*gib)},
 	} {
 		r := &Record{Result: first, Summary: first.Summarize()}
-		err := r.Bound(func(slower float64, _ bool) (*Result, error) { return runs[slower], nil })
+		elsewhere := 0
+		err := r.Bound(func(slower float64, other bool) (*Result, error) {
+			if other {
+				elsewhere++
+			}
+			return runs[slower], nil
+		})
+		if elsewhere != len(runs)/3 {
+			t.Errorf("%d runs with other addresses", elsewhere)
+		}
 		if got := r.Range.String(); err != nil || !strings.Contains(got, want) {
 			t.Errorf("%q, not %q, %v", got, want, err)
 		}
