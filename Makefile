@@ -99,7 +99,7 @@ alone:
 # be found otherwise, or not at all.
 weakened:
 	dir=$$(mktemp -d); $(GO) test ./tests/tla/mutants -count 1 -args -overlay $$dir && \
-	GAUGEBLOCK_MUTANTS_BUILT=1 $(GO) test ./tests/mutants -v -count 1 -timeout 0 -args -try -seed $(SEED) -n $(N) \
+	GAUGEBLOCK_MISTAKES_BUILT=1 $(GO) test ./tests/mutants -v -count 1 -timeout 0 -args -try -seed $(SEED) -n $(N) \
 		-overlay $$dir/overlay.json -tests "tests/tla/mutants TestMutants" model/bounded; \
 	status=$$?; rm -r $$dir; exit $$status
 

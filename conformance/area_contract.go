@@ -25,7 +25,13 @@ var contractAreas = []Area{
 		Name: "large", What: "requests of 2 GiB and more",
 		Devices: 1, Streams: 2, Memory: 64 * spec.GiB, Live: 4,
 		Settings: []string{""}, Few: []uint64{4096, 1<<31 - 512, 1 << 31, 1<<32 - 512, 1 << 32, 1<<32 + 4096, 5 * spec.GiB},
-		Kinds: []Share{{trace.OpMalloc, 30}, {trace.OpFree, 25}, {trace.OpKernel, 30}, {trace.OpEmptyCache, 2}},
+		Kinds: largeShares,
+	},
+	{
+		Name: largeOnHost, What: "requests of 2 GiB and more, one at a time",
+		Devices: 1, Streams: 2, Memory: 64 * spec.GiB, Live: 1,
+		Settings: []string{""}, Few: []uint64{4096, 512, 40_000, 4096, 512, 40_000, 4096, 512, 40_000, 600_000, 1 << 31, 1 << 32},
+		Kinds: largeShares,
 	},
 	{
 		Name: "handles", What: "streams that are destroyed, with memory cached, and whose handles are used again",
@@ -53,6 +59,11 @@ var contractAreas = []Area{
 	},
 }
 
+// largeOnHost is in the place of large where the allocator may write gigabytes of the host's memory.
+const largeOnHost = "host"
+
+var largeShares = []Share{{trace.OpMalloc, 30}, {trace.OpFree, 25}, {trace.OpKernel, 30}, {trace.OpEmptyCache, 2}}
+
 // lateShares are those of programs of which about half the streams are held up.
 func lateShares(more ...Share) []Share {
 	return append([]Share{
@@ -66,7 +77,7 @@ func (c Contract) areas() (list []*Area) {
 	for i := range contractAreas {
 		a := &contractAreas[i]
 		if a.has(trace.OpDestroyStream) && !c.DestroysStreams || a.has(trace.OpEndThread) && !c.Threads ||
-			a.has(trace.OpResize) && !c.Resizes || a.has(trace.OpSleep) && !c.Sleeps {
+			c.OnHost && a.Name == "large" || !c.OnHost && a.Name == largeOnHost || a.has(trace.OpResize) && !c.Resizes || a.has(trace.OpSleep) && !c.Sleeps {
 			continue
 		}
 		list = append(list, a)

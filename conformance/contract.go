@@ -37,6 +37,9 @@ type Contract struct {
 	// Aligned: requests name an alignment. Resizes: allocations grow and shrink where they are.
 	// Sleeps: all memory is given up for a while; SleepsIdle: the host waits for all work before.
 	Aligned, Resizes, Sleeps, SleepsIdle bool
+
+	// OnHost: the memory is the host's, and what the allocator writes there is really written.
+	OnHost bool
 }
 
 // Gone is the panic of an allocator whose process has ended during a call.
@@ -58,14 +61,16 @@ type Complainer interface {
 type Complaint int
 
 const (
-	ComplaintNone   Complaint = iota
-	ComplaintError            // an error of the driver as the thread's last error
-	ComplaintDevice           // another device as the current one
+	ComplaintNone    Complaint = iota
+	ComplaintError             // an error of the driver as the thread's last error
+	ComplaintDevice            // another device as the current one
+	ComplaintRefused           // something that the driver refused to take back
 )
 
 const (
 	classLeavesError  = "leaves an error"
 	classLeavesDevice = "leaves a device"
+	classRefused      = "refused"
 )
 
 // checkComplaint looks whether the latest call has left something behind.
@@ -79,6 +84,8 @@ func (t *Trial) checkComplaint() *Failure {
 		return t.fail(classLeavesError, "%s", words)
 	case ComplaintDevice:
 		return t.fail(classLeavesDevice, "%s", words)
+	case ComplaintRefused:
+		return t.fail(classRefused, "%s", words)
 	}
 	return nil
 }

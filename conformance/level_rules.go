@@ -49,6 +49,7 @@ var kitRules = []ruleOfClass{
 	{classUnseen, safe("CanBeObserved", "Statistics, snapshots and the inspector answer, or say that they are not supported.")},
 	{classLeavesError, caching("LeavesNoError", "No call that succeeds leaves an error of the driver as the thread's last error.")},
 	{classLeavesDevice, safe("LeavesTheDevice", "After a call the device is current that was before.")},
+	{classRefused, safe("GivesBackWhatItHas", "What is given back to the driver is allocated.")},
 	{classNothing, safe("NothingIsStuck", "A call that failed for a fault of the driver succeeds when the fault is over.")},
 
 	{classGivesBack, caching("KeepsWhatItGetsBack", "Memory that is freed is kept, not returned to the driver.")},

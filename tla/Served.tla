@@ -118,7 +118,11 @@ NothingWaitsInVain(withCaptures) ==
         /\ \A g \in segments' : Inside(b, g) => g.stream # s
         /\ \E piece \in Range(work'[s]) : withCaptures \/ Overlap(piece, b)
 
-Waits == \E s \in Streams : Len(work'[s]) < Len(work[s])
+\* Work of a stream has completed: of what was pending, and of what uses memory when it is freed.
+Waits ==
+    \E s \in Streams :
+        LET ends == {x \in given \ given' : \E t \in touched : t.addr = x.addr /\ t.stream = s /\ ~t.captured}
+        IN Len(work'[s]) < Len(work[s]) + Cardinality(ends)
 
 \* A malloc can be served only if memory is returned first.
 MustMakeRoom(pool, stream, bytes) == ~Cached(pool, stream, bytes) /\ ~HasRoom(bytes)

@@ -184,14 +184,25 @@ func (c *CachingAllocator) promptlyReclaimed(from *model.State, label int, to *m
 // noNeedlessWait: a malloc waits for work only if no free block fits, and there is no room for what
 // it needs of the driver. Beside it only EmptyCache waits.
 func (c *CachingAllocator) noNeedlessWait(from *model.State, label int, to *model.State) bool {
-	waits := slices.ContainsFunc(from.Streams, func(x model.Stream) bool {
-		return len(to.StreamOf(x.ID).Work) < len(x.Work)
+	waits := slices.ContainsFunc(c.Streams, func(stream spec.Stream) bool {
+		return pendingWork(to, stream) < pendingWork(from, stream)+endedUses(from, to, stream)
 	})
 	if !waits || c.isFault(label) || slices.Contains(c.complete.all(), label) {
 		return true
 	}
 	stream, bytes, is := c.request(label)
 	return label == c.emptyCache.label() || is && c.mustMakeRoom(from, stream, bytes)
+}
+
+// endedUses is how many uses by a stream a step has ended: each is work that is pending when the memory
+// is freed.
+func endedUses(from, to *model.State, stream spec.Stream) (n int) {
+	for _, h := range from.Truth.Held {
+		if !slices.Contains(to.Truth.Held, h) && slices.Contains(from.Truth.Touches, model.Touch{Ptr: h.Ptr, Stream: onDevice(stream)}) {
+			n++
+		}
+	}
+	return n
 }
 
 // emptyCacheLeavesNothingWaiting: outside of captures it waits for all.

@@ -136,8 +136,8 @@ func (c Answer) render(columns []column, o TableOptions, settings int) string {
 			configs = append(configs, table.ColumnConfig{Number: i + 1, Align: text.AlignRight, AlignHeader: text.AlignRight})
 		}
 	}
-	if o.Width > 0 { // long settings are broken, at a comma if there is one
-		configs = append(configs, table.ColumnConfig{Number: 2, WidthMax: settings, WidthMaxEnforcer: breakAtCommas})
+	if o.Width > 0 { // long settings are broken
+		configs = append(configs, table.ColumnConfig{Number: 2, WidthMax: settings, WidthMaxEnforcer: breakSettings})
 	}
 	t.AppendHeader(header)
 	t.SetColumnConfigs(configs)
@@ -235,21 +235,35 @@ func Summary(w *history.Workload) string {
 		spec.FormatSize(reserved), spec.FormatSize(w.AllocatedAtStart()))
 }
 
-// breakAtCommas breaks settings into lines of bounded width, behind commas, and a longer one
-// anywhere.
-func breakAtCommas(settings string, columns int) string {
+// breakSettings breaks settings into lines of bounded width: behind commas, what is longer behind
+// colons and underscores, and only what has none of these anywhere.
+func breakSettings(settings string, columns int) string {
+	return breakBehind([]string{",", ":_"}, settings, columns)
+}
+
+func breakBehind(separators []string, settings string, columns int) string {
+	switch {
+	case len(settings) <= columns:
+		return settings
+	case len(separators) == 0:
+		return text.WrapHard(settings, columns)
+	}
 	var lines []string
 	line := ""
-	for part := range strings.SplitAfterSeq(settings, ",") {
-		if line != "" && len(line)+len(part) > columns {
+	for settings != "" {
+		end := strings.IndexAny(settings, separators[0]) + 1
+		if end == 0 {
+			end = len(settings)
+		}
+		if line != "" && len(line)+end > columns {
 			lines = append(lines, line)
 			line = ""
 		}
-		line += part
+		line, settings = line+settings[:end], settings[end:]
 	}
 	lines = append(lines, line)
 	for i, line := range lines {
-		lines[i] = text.WrapHard(line, columns)
+		lines[i] = breakBehind(separators[1:], line, columns)
 	}
 	return strings.Join(lines, "\n")
 }

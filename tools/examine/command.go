@@ -24,6 +24,7 @@ type command struct {
 	watchdog
 	lastWords
 	marks
+	refusals
 
 	process *exec.Cmd
 	in      io.WriteCloser
@@ -72,7 +73,7 @@ func (c *command) can() abilities {
 
 // begin makes a new allocator: the program is asked to, and started anew if it has ended.
 func (c *command) begin(gpu *fakegpu.GPU) error {
-	c.gpu = gpu
+	c.gpu, c.refusals = gpu, refusals{}
 	request := requestLine{Do: "begin", Devices: gpu.DeviceCount()}
 	if c.process != nil {
 		if err := c.listen(); err != nil {
@@ -158,6 +159,9 @@ func (c *command) close() {
 // settle: a program has no pools of the driver's.
 func (c *command) settle() {}
 
+// namesOfOrders are those of the line protocol for orders without operands.
+var namesOfOrders = map[int32]string{orderReset: "empty_cache", orderSleep: "sleep", orderWake: "wake", orderEnd: "end"}
+
 // call makes an order a request.
 func (c *command) call(m message) (words [8]uint64, exception string) {
 	w := &m.Words
@@ -172,7 +176,7 @@ func (c *command) call(m message) (words [8]uint64, exception string) {
 	case orderResize:
 		request = requestLine{Do: "resize", Ptr: &w[0], Size: &w[1], To: w[5], Device: int(w[2]), Stream: w[3]}
 	case orderReset, orderSleep, orderWake, orderEnd:
-		request.Do = map[int32]string{orderReset: "empty_cache", orderSleep: "sleep", orderWake: "wake", orderEnd: "end"}[m.Type]
+		request.Do = namesOfOrders[m.Type]
 	case orderEndThread:
 		request.Do = "end_thread"
 	}
@@ -249,6 +253,7 @@ func (c *command) ask(request *requestLine) (answer answerLine, err error) {
 		if unknown != nil {
 			return answer, unknown
 		}
+		c.hearLine(&answer.lineCall, &result)
 		err = c.write(&result)
 	}
 	return answer, err

@@ -173,6 +173,7 @@ func (s *Search) Functions() (Functions, error) {
 func (s *Search) options(x *examination) []conformance.Option {
 	can, contract := x.subject.can(), x.contract.Contract
 	contract.Aligned, contract.Resizes, contract.Sleeps = can.aligns, can.resizes, can.sleeps
+	contract.OnHost = x.contract.Memory != ""
 	options := []conformance.Option{
 		conformance.ForContract(contract), conformance.AsHardware(), conformance.TrustsCallers(),
 		conformance.Settings(""), conformance.Align(x.contract.Align),

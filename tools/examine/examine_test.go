@@ -43,7 +43,7 @@ func TestLibraries(t *testing.T) {
 		{"cache, crash", "cache.cc", "FAULT=crashes", "", "NoCrashes", 1},
 		{"cache, exception for lack of memory", "cache.cc", "FAULT=throws", "", "", 0},
 		{"cache, memory is lost", "cache.cc", "FAULT=loses", "", "EverythingIsReturned", 3},
-		{"cache, address is shifted", "cache.cc", "FAULT=shifts", "", "NoHazard NoIllegalAccess LiveBlocksDisjoint EverythingIsReturned", 4},
+		{"cache, address is shifted", "cache.cc", "FAULT=shifts", "", "NoHazard NoIllegalAccess LiveBlocksDisjoint EverythingIsReturned GivesBackWhatItHas", 4},
 		{"events", "waits.cc", "", "joined," + all, "", 0},
 		{"events, free_stream", "waits.cc", "", "free_stream," + all, "", 0},
 		{"events, the wrong stream waits", "waits.cc", "FAULT=waits_on_default_stream", "free_stream", "NoHazard", 7},

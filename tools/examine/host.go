@@ -52,6 +52,7 @@ const (
 	orderSleep
 	orderWake
 	orderEnd
+	orderFunction // a function of the host is due; also in the place of an answer to a call
 )
 
 // library is the host program with a library, which it loads anew for each program.
@@ -63,6 +64,7 @@ type library struct {
 	watchdog
 	lastWords
 	marks
+	refusals
 
 	process *exec.Cmd
 	orders  *os.File
@@ -71,8 +73,10 @@ type library struct {
 
 	gpu     *host.Process
 	running bool
-	busy    bool   // in a call
-	says    string // the library's contract, as it says
+	busy    bool      // in a call
+	served  int       // calls of CUDA in it
+	due     []message // functions of the host that streams have called, for the process to run
+	says    string    // the library's contract, as it says
 }
 
 func (l *library) contract() string { return l.says }
@@ -92,7 +96,10 @@ func (l *library) begin(gpu *fakegpu.GPU) error {
 			return err
 		}
 	}
-	l.gpu = host.NewProcess(gpu)
+	l.gpu, l.due, l.refusals = host.NewProcess(gpu), nil, refusals{}
+	l.gpu.CallFunction = func(function, argument uint64) {
+		l.due = append(l.due, message{Type: orderFunction, Words: [8]uint64{function, argument}})
+	}
 	if err := l.listen(); err != nil {
 		return err
 	}
@@ -187,6 +194,9 @@ func (l *library) close() {
 	l.process = nil
 }
 
+// mostCalls is how many calls of CUDA in one call are made while nothing but time has to pass.
+const mostCalls = 2000
+
 func (l *library) settle() { l.gpu.Settle() }
 
 // order sends an order.
@@ -233,8 +243,11 @@ func (l *library) call(m message) (words [8]uint64, exception string) {
 	}
 	defer l.calling()()
 	l.gpu.GPU.BoundQueries(mostQueries)
-	l.busy = true
-	err := l.order(m)
+	l.busy, l.served = true, 0
+	err := l.tell(l.orders)
+	if err == nil {
+		err = l.order(m)
+	}
 	for err == nil {
 		var answer message
 		var extra []byte
@@ -266,6 +279,17 @@ func (l *library) ended(how string) {
 	panic(gone)
 }
 
+// tell says which functions of the host are due.
+func (l *library) tell(to *os.File) error {
+	for i := range l.due {
+		if _, err := to.Write(l.due[i].bytes(nil)); err != nil {
+			return err
+		}
+	}
+	l.due = nil
+	return nil
+}
+
 // init tells the library how many devices there are, if it wants to know.
 func (l *library) init(devices int) error {
 	if l.functions.Init == "" {
@@ -288,9 +312,16 @@ func (l *library) serve(m *message, extra []byte) error {
 		memory = append(memory, extra[8:8+n])
 		extra = extra[8+n:]
 	}
+	if l.served++; l.served%mostCalls == 0 { // it waits for a function of the host, say: time passes
+		l.gpu.GPU.DrainAll()
+	}
 	answer := message{Words: m.Words}
 	var answered [][]byte
 	answer.Number, answered = l.gpu.Answer(m.Number, &answer.Words, memory)
+	l.hear(m.Number, m.Words, answer.Number)
+	if err := l.tell(l.answers); err != nil {
+		return err
+	}
 	var b []byte
 	for _, a := range answered {
 		b = append(binary.NativeEndian.AppendUint64(b, uint64(len(a))), a...)

@@ -95,10 +95,15 @@ func (a *allocator) call(m message) (words [8]uint64, exception string) {
 	words, exception = a.subject.call(m)
 	a.complaint, a.words = conformance.ComplaintNone, ""
 	left := words[leftWord]
-	switch lastError, device := int32(left>>32), int(int32(left))-1; {
+	lastError, pushed, device := int32(left>>32), int16(left>>16), int(int16(left))-1
+	switch refused := a.subject.refused(); {
+	case refused != "":
+		a.complaint, a.words = conformance.ComplaintRefused, refused+", in a call of "+m.inWords()
 	case left == 0 || m.Type == orderReset || m.Type == orderSleep || m.Type == orderWake || m.Type == orderEnd:
 	case lastError != 0 && (exception != "" || m.Type != orderFree && m.Type != orderRecordStream && words[0] == 0):
 		// who is told of a failure looks for the error
+	case pushed != 0:
+		a.complaint, a.words = conformance.ComplaintDevice, fmt.Sprintf("after %s, %+d contexts are pushed", m.inWords(), pushed)
 	case lastError != 0:
 		a.complaint, a.words = conformance.ComplaintError, fmt.Sprintf("after %s, cudaPeekAtLastError is %d", m.inWords(), lastError)
 	case device >= 0 && device != before:
@@ -107,7 +112,8 @@ func (a *allocator) call(m message) (words [8]uint64, exception string) {
 	return words, exception
 }
 
-// leftWord is where an answer has the thread's last error, and the current device plus 1.
+// leftWord is where an answer has the thread's last error, how many contexts are pushed that were not, and the
+// current device plus 1.
 const leftWord = 7
 
 // currentAt is the device that is current when a call is made.
@@ -129,6 +135,8 @@ func (m *message) inWords() string {
 		return "resize"
 	case orderFree:
 		return "the function that frees"
+	case orderReset, orderSleep, orderWake, orderEnd:
+		return namesOfOrders[m.Type]
 	}
 	return "record_stream"
 }
@@ -157,6 +165,10 @@ func (a *allocator) ask(r spec.Request, align uint64) (spec.Ptr, error) {
 	order := orderMalloc
 	if align > 0 {
 		order = orderMallocAligned
+	}
+	if a.contract.Memory != "" {
+		a.subject.allow(r.Bytes)
+		defer a.subject.allow(0)
 	}
 	current := r.Device
 	if a.contract.Anywhere {
@@ -284,6 +296,9 @@ func (a *allocator) RecordStream(p spec.Ptr, dev spec.Device, s spec.Stream) err
 func (a *allocator) EmptyCache() error {
 	if !a.subject.empties() {
 		return nil
+	}
+	if len(a.live) == 0 { // whoever wants all memory back waits for the work before
+		a.subject.settle()
 	}
 	if _, exception := a.call(message{Type: orderReset}); exception != "" {
 		return threw("empty_cache", exception)

@@ -23,7 +23,9 @@ type subject interface {
 	// the process ends or does not answer.
 	call(m message) (words [8]uint64, exception string)
 	close()
-	settle() // what streams are through with goes back to the driver
+	allow(bytes uint64)
+	settle()         // what streams are through with goes back to the driver
+	refused() string // what the driver refused to take back in the latest call; "": nothing
 
 	contract() string // as it says, after begin
 	lacking() []string
@@ -44,6 +46,7 @@ type watchdog struct {
 	proven time.Duration
 	pid    atomic.Int64  // 0: there is none
 	heard  atomic.Uint64 // changes whenever something is heard; odd while somebody waits
+	more   atomic.Int64  // beside the patience, for a call that may write much memory: a time.Duration
 	calls  atomic.Uint64 // changes when a call begins and when it ends; odd during one
 	killed atomic.Int64  // the process that was ended
 	done   chan bool
@@ -60,6 +63,12 @@ func (w *watchdog) waiting() (over func()) {
 func (w *watchdog) calling() (over func()) {
 	w.calls.Add(1)
 	return func() { w.calls.Add(1) }
+}
+
+// allow gives a call more time for memory of the host that it may write.
+func (w *watchdog) allow(bytes uint64) {
+	const perByte = 10 * time.Nanosecond
+	w.more.Store(int64(time.Duration(bytes) * perByte))
 }
 
 // mostQueries is how many queries in one call find work that is not complete: a program may
@@ -85,6 +94,7 @@ func (w *watchdog) watch() {
 			if now := w.calls.Load(); now != call || now%2 == 0 {
 				call, began = now, time.Now()
 			}
+			patience += time.Duration(w.more.Load())
 			if pid := w.pid.Load(); pid > 0 && max(time.Since(since), time.Since(began)) > patience {
 				w.killed.Store(pid)
 				w.kill()

@@ -8,14 +8,14 @@ import (
 	"gaugeblock/conformance"
 )
 
-// TestSeeded: bins.cc and sleeper.cc are sound, and each mistake that is seeded into them is found: as one
+// TestSeeded: the allocators are sound, and each mistake that is seeded into them is found: as one
 // of the rules of a line, and by no other rule than these.
 func TestSeeded(t *testing.T) {
 	if testing.Short() {
 		t.Skip("many libraries: TestLevels and TestHang have the same goroutines")
 	}
 	const memory = "NoHazard NoIllegalAccess LiveBlocksDisjoint EverythingIsReturned"
-	const confused = " NoCrashes LegalCallsSucceed NothingIsStuck" // by what it gave out before
+	const confused = " NoCrashes LegalCallsSucceed NothingIsStuck GivesBackWhatItHas" // by what it gave out before
 	for _, test := range []struct{ build, contract, fault, broken string }{
 		{"", "", "", ""},
 		{"", "", "misaligns", "PointersAreAligned"},
@@ -54,18 +54,52 @@ func TestSeeded(t *testing.T) {
 		{"sleeper.cc", "", "", ""},
 		{"sleeper.cc", "", "sleeps_at_once", "NoHazard NoIllegalAccess"},
 		{"sleeper.cc", "idle_sleep", "sleeps_at_once", ""},
-		{"sleeper.cc", "", "unmaps_twice", "NoCrashes"},
+		{"sleeper.cc", "", "unmaps_twice", "NoCrashes GivesBackWhatItHas"},
 		{"sleeper.cc", "", "forgets_one", "NoIllegalAccess NoHazard"},
 		{"sleeper.cc", "", "keeps_pages", "EverythingIsReturned"},
+		{"own_pool.cc", "", "", ""},
+		{"own_pool.cc", "free_stream,threads,destroys_streams", "", ""},
+		{"own_pool.cc", "", " REMAKES=1", ""},
+		{"own_pool.cc", "", "keeps_the_pool REMAKES=1", "OutOfMemoryIsTrue GivesBackWhatItHas NothingIsStuck"},
+		{"own_pool.cc", "", " ELSEWHERE=1", ""},
+		{"own_pool.cc", "", "no_wait ELSEWHERE=1", "NoHazard NoIllegalAccess"},
+		{"own_pool.cc", "", "legacy_stream", "NoHazard NoIllegalAccess"},
+		{"own_pool.cc", "blocking", "legacy_stream", ""},
+		{"own_pool.cc", "", "own_default_stream", "NoHazard"},
+		{"own_pool.cc", "", "frees_twice", "GivesBackWhatItHas"},
+		{"own_pool.cc", "", "loses_one_in_5", "EverythingIsReturned"},
+		{"own_pool.cc", "", "truncates", "NoIllegalAccess OutOfMemoryIsTrue LiveBlocksDisjoint NoHazard"},
+		{"reached.cc", "", "", ""},
+		{"reached.cc", "", "waits", ""},
+		{"reached.cc", "", "writes", "NoHazard"},
+		{"reached.cc", "", "reads", "NoHazard"},
+		{"reached.cc", "", "fills_on_default_stream", "NoHazard"},
+		{"reached.cc -DPINNED", "", "", ""},
+		{"reached.cc -DPINNED", "", "writes", "NoHazard"},
+		{"reached.cc -DPINNED", "", "forgets_stream", "NoHazard"},
+		{"returns.cc", "", "", ""},
+		{"returns.cc", "", " SPINS=1", ""},
+		{"returns.cc", "", "wrong_stream", "NoHazard NoIllegalAccess"},
+		{"returns.cc", "", "calls_cuda", "EverythingIsReturned"},
+		{"driver_calls.cc", "", "", ""},
+		{"driver_calls.cc", "any_device", "", ""},
+		{"driver_calls.cc", "", "never_pops", "LeavesTheDevice"},
+		{"driver_calls.cc", "", "frees_twice", "GivesBackWhatItHas"},
+		{"driver_calls.cc", "", "first_device", "NoHazard NoIllegalAccess LegalCallsSucceed EverythingIsReturned"},
+		{"driver_calls.cc", "", "one_stream", "NoHazard"},
 	} {
 		t.Run(test.build+" "+test.contract+" "+test.fault, func(t *testing.T) {
 			source, options := "bins.cc", strings.Fields(test.build)
-			if test.build == "sleeper.cc" {
-				source, options = test.build, []string{"-lcuda"}
+			if named, rest, is := strings.Cut(test.build, ".cc"); is {
+				source, options = named+".cc", append(strings.Fields(rest), "-lcuda")
 			}
 			library := compile(t, source, options...)
 			plant(t, "FAULT="+test.fault)
-			report, err := Search{Library: library, Contract: test.contract, Level: conformance.Safe, Operations: 4000, Patience: 2 * time.Second, Build: scratch}.Run()
+			search := Search{Library: library, Contract: test.contract, Level: conformance.Safe, Operations: 4000, Build: scratch}
+			if test.fault == "stays_locked" {
+				search.Patience = 2 * time.Second
+			}
+			report, err := search.Run()
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -77,6 +77,10 @@ func nodesAt(address, count C.uint64_t) (nodes []spec.GraphNode) {
 
 // callFunction calls a function of the host. What that calls of CUDA itself is refused (cudaErrorNotPermitted).
 func (p *Process) callFunction(f, data C.uint64_t) {
+	if p.CallFunction != nil {
+		p.CallFunction(uint64(f), uint64(data))
+		return
+	}
 	thread := int32(unix.Gettid())
 	p.function.Store(thread)
 	C.call_host(f, data)

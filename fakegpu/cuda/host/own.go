@@ -44,6 +44,14 @@ func (p *Process) ownOperation(operation C.int, w *words) (int, bool) {
 	case C.GAUGEBLOCK_FREED:
 		g.EndLifetime(ptr(w[0]))
 		return 0, true
+	case C.GAUGEBLOCK_TOUCHED:
+		touched := []spec.Range{{Ptr: ptr(w[0]), Bytes: 1}}
+		if w[1] == 0 {
+			g.HostAccess("of the program", touched, nil)
+		} else {
+			g.HostAccess("of the program", nil, touched)
+		}
+		return 0, true
 	case C.GAUGEBLOCK_HAZARDS:
 		w[0] = C.uint64_t(len(g.Hazards()))
 		return 0, true

@@ -53,6 +53,9 @@ type Process struct {
 	// once. Report, if given, is written when the program ends.
 	Log    io.Writer
 	Report func() error
+	// CallFunction, if given, hears of functions of the host (cudaLaunchHostFunc) that are due, and of their
+	// arguments: the program is another process. It must not call the GPU.
+	CallFunction func(function, argument uint64)
 	// AroundMalloc, if given, makes the driver's call of cudaMalloc, on the calling thread, by the
 	// function that it is given. It may let other threads go on before and after.
 	AroundMalloc func(malloc func() (spec.Ptr, error)) (spec.Ptr, error)

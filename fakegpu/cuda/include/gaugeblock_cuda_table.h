@@ -92,7 +92,8 @@
 	X(SET_FREE)          /* 0 device, 1 bytes */ \
 	X(FAULT)             /* 0 call, 1 nth, 2 error */ \
 	X(ALLOCATED)         /* 0 device, 1 stream, 2 address, 3 bytes */ \
-	X(FREED)        /* 0 address */ \
+	X(FREED)             /* 0 address */ \
+	X(TOUCHED)           /* 0 address, 1 whether it is written: by the host itself */ \
 	X(RELEASE)           /* 0 address */ \
 	X(ACQUIRE)           /* 0 address */ \
 	X(HAZARDS)           /* -> 0 how many */ \

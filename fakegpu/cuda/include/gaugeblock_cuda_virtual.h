@@ -14,6 +14,7 @@ typedef enum CUmemAllocationGranularity_flags_enum {
 	CU_MEM_ALLOC_GRANULARITY_MINIMUM = 0,
 	CU_MEM_ALLOC_GRANULARITY_RECOMMENDED = 1
 } CUmemAllocationGranularity_flags;
+typedef enum CUmemAllocationCompType_enum { CU_MEM_ALLOCATION_COMP_NONE = 0 } CUmemAllocationCompType;
 typedef struct CUmemAllocationProp_st {
 	CUmemAllocationType type;
 	CUmemAllocationHandleType requestedHandleTypes;

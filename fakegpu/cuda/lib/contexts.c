@@ -28,6 +28,8 @@ static __thread Context *stack[DEPTH]; // below the current one
 static __thread int depth;
 static __thread Context *current; // of a program's own; otherwise the current device says which it is
 
+int gaugeblock_pushed(void) { return depth; }
+
 static Context *find(const void *context) {
 	const Context *c = context;
 	if (c >= primary && c < primary + MAX_DEVICES) {

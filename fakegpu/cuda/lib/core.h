@@ -40,6 +40,9 @@ GAUGEBLOCK_API int gaugeblock_initialized(void);
 GAUGEBLOCK_API void gaugeblock_initialize(void);
 
 GAUGEBLOCK_API int gaugeblock_current_runtime(void);
+
+// gaugeblock_pushed is how many contexts the calling thread has pushed and not popped.
+GAUGEBLOCK_API int gaugeblock_pushed(void);
 GAUGEBLOCK_API void gaugeblock_make_current(int device);
 
 // gaugeblock_runtime_uses reports whether the runtime's interface has used a device.
@@ -84,6 +87,7 @@ GAUGEBLOCK_API int gaugeblock_launch_sized(const char *name, void *stream, uint6
 // kind; what is not of it is INVALID_VALUE.
 enum { HOST_PINNED, HOST_REGISTERED, HOST_MANAGED };
 enum { HOST_NOT_REACHED = 1 << 30 };     // a flag: devices may not touch it yet
+enum { HOST_GUARDED = 1 << 29 };         // a flag: see gaugeblock_host_guard
 enum { NOWHERE = -2, ON_HOST = -1 }; // places beside the devices
 typedef struct {
 	uintptr_t from, to;
@@ -99,6 +103,11 @@ GAUGEBLOCK_API int gaugeblock_unpin(void *ptr);
 void gaugeblock_host_reach(const void *ptr);
 GAUGEBLOCK_API int gaugeblock_host_find(const void *ptr, HostMemory *found);
 void gaugeblock_host_change(const void *ptr, const HostMemory *as);
+
+// gaugeblock_host_guard makes the next touch of pinned and managed memory by the program a segmentation fault.
+// gaugeblock_host_unguard gives the piece back that has an address, if it is such memory: for a handler of signals.
+GAUGEBLOCK_API void gaugeblock_host_guard(void);
+GAUGEBLOCK_API int gaugeblock_host_unguard(const void *ptr);
 
 // Pools of such memory: hostpools.c.
 int gaugeblock_is_host_pool(const void *pool);

@@ -108,6 +108,34 @@ int gaugeblock_unpin(void *ptr) {
 	return take_away(ptr, HOST_REGISTERED, &gone);
 }
 
+// The pages of memory that is allocated here.
+static size_t pages(const HostMemory *m) { return (m->to - m->from + PAGE - 1) / PAGE * PAGE; }
+
+static void guard(const void *node, VISIT visit, int depth) {
+	HostMemory *m = *(HostMemory *const *)node;
+	(void)depth;
+	if ((visit == postorder || visit == leaf) && m->kind != HOST_REGISTERED && !(m->flags & HOST_GUARDED) &&
+		mprotect((void *)m->from, pages(m), PROT_NONE) == 0) {
+		m->flags |= HOST_GUARDED;
+	}
+}
+
+void gaugeblock_host_guard(void) {
+	pthread_mutex_lock(&lock);
+	twalk(tree, guard);
+	pthread_mutex_unlock(&lock);
+}
+
+int gaugeblock_host_unguard(const void *ptr) {
+	HostMemory m;
+	if (!gaugeblock_host_find(ptr, &m) || !(m.flags & HOST_GUARDED)) {
+		return 0;
+	}
+	m.flags &= ~(unsigned)HOST_GUARDED;
+	gaugeblock_host_change(ptr, &m);
+	return mprotect((void *)m.from, pages(&m), PROT_READ | PROT_WRITE) == 0;
+}
+
 // Memory that is allocated here is where neither the system nor a fake device puts anything, so that
 // an address tells the two apart.
 #ifdef __SANITIZE_THREAD__
@@ -161,7 +189,7 @@ int gaugeblock_host_free(void *ptr, int kind) {
 	}
 	int r = take_away(ptr, kind, &gone);
 	if (r == 0) {
-		munmap(ptr, (gone.to - gone.from + PAGE - 1) / PAGE * PAGE);
+		munmap(ptr, pages(&gone));
 	}
 	return r;
 }

@@ -7,8 +7,8 @@
 // where they are others: two properties can fail in one step, and TLC does not look at steps that
 // change nothing. With the line "alone: yes" no other of the properties that hold at all bounds finds
 // it, anywhere in the model's graph. Without a line "fails" it is in the model alone: the specification
-// has no counters and no errors. A mutant of TwoFaults is a mistake at a second driver call that fails in one
-// operation: in PoolFaults, where one call fails, nothing may be found.
+// has no counters and no errors. A mutant of TwoFaults is a mistake at a second driver call that fails
+// in one operation: in PoolFaults, where one call fails, nothing may be found.
 //
 //	go test ./tests/tla/mutants -v -timeout 0 -args -tools tla2tools.jar [NAME...]
 //
@@ -16,9 +16,12 @@
 // explores the changed model: all mistakes are in one build (go build -overlay), and an
 // environment variable chooses the one that is made. Nothing is changed on disk.
 //
-//	mutant_test.go    a mistake as it is written down
-//	modules_test.go   the configuration that it is checked with
+// "make weakened" changes the properties in small ways (tests/mutants), with all mistakes in the
+// model: TestMutants must notice.
+//
+//	mutant_test.go       a mistake as it is written down
+//	modules_test.go      the configuration that it is checked with
 //	properties_test.go   each property that is checked breaks by some mistake
-//	switch_test.go    the sources of the model with all mistakes
-//	main_test.go      TLC on the specification with a mistake
+//	switch_test.go       the sources of the model with all mistakes
+//	main_test.go         TLC on the specification with a mistake
 package mutants

@@ -14,7 +14,7 @@ import (
 )
 
 // environment is the variable that chooses the mutant of a build with all of them.
-const environment = "GAUGEBLOCK_MUTANT"
+const environment = "GAUGEBLOCK_MISTAKE"
 
 // switchable are the files of the model with all mutants, by name: each changed function is
 // there once more, with the name of the mutant, and the original begins with a test whether

@@ -13,16 +13,19 @@
 #include "gaugeblock_cuda_table.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <condition_variable>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <deque>
 #include <exception>
 #include <functional>
 #include <map>
@@ -46,7 +49,7 @@ struct Message {
 };
 
 enum Says { Started = 1, Loaded, Failed, Called, Answered, Ended };
-enum Order { Start = 1, Malloc, Free, RecordStream, Init, Reset, MemoryFraction, BaseAllocation, PoolBegin, PoolEnd, PoolRelease, EndThread, Quit, MallocAligned, Resize, Sleep, Wake, End };
+enum Order { Start = 1, Malloc, Free, RecordStream, Init, Reset, MemoryFraction, BaseAllocation, PoolBegin, PoolEnd, PoolRelease, EndThread, Quit, MallocAligned, Resize, Sleep, Wake, End, FunctionDue };
 
 void writeAll(const void *from, size_t bytes) {
 	auto at = static_cast<const char *>(from);
@@ -123,15 +126,94 @@ void addNumber(std::string &to, uint64_t n) { to.append(reinterpret_cast<const c
 
 // What the examining process cannot do for this one, for it would have to look at memory here.
 bool notForOthers(int operation) {
-	return operation == GAUGEBLOCK_HOST_FUNCTION || operation == GAUGEBLOCK_WAIT_VALUE || operation == GAUGEBLOCK_PAGE_EXPORT ||
-		operation == GAUGEBLOCK_PAGE_IMPORT;
+	return operation == GAUGEBLOCK_WAIT_VALUE || operation == GAUGEBLOCK_PAGE_EXPORT || operation == GAUGEBLOCK_PAGE_IMPORT;
 }
+
+// Functions of the host that streams have called (cudaLaunchHostFunc), in their order. As those of a real
+// driver they run on another thread than the program's: a function may take a lock that the program has during
+// a call of CUDA. When they run is nevertheless told by the program's calls: when it waits (finish), when it asks
+// again and again (go), and at the end of an order. A program that waits for the function without calling CUDA
+// waits for half a second.
+class HostFunctions {
+public:
+	void add(uint64_t function, uint64_t argument) {
+		std::lock_guard<std::mutex> guard(lock);
+		due.push_back({function, argument});
+		if (!started) std::thread([this] { run(); }).detach();
+		started = true;
+		changed.notify_all();
+	}
+	void go() {
+		std::lock_guard<std::mutex> guard(lock);
+		hurries = !due.empty();
+		changed.notify_all();
+	}
+	// finish waits until all have run, but not for ever: one may wait for a lock of the program's.
+	void finish() {
+		std::unique_lock<std::mutex> guard(lock);
+		hurries = !due.empty();
+		changed.notify_all();
+		changed.wait_for(guard, std::chrono::seconds(1), [this] { return due.empty() && !running; });
+	}
+	static bool &inside() {
+		static thread_local bool in = false;
+		return in;
+	}
+
+private:
+	void run() {
+		inside() = true;
+		std::unique_lock<std::mutex> guard(lock);
+		for (;;) {
+			changed.wait(guard, [this] { return !due.empty(); });
+			changed.wait_for(guard, std::chrono::milliseconds(500), [this] { return hurries; });
+			auto next = due.front();
+			due.pop_front();
+			running = true;
+			guard.unlock();
+			reinterpret_cast<void (*)(void *)>(uintptr_t(next.first))(memoryAt(next.second));
+			guard.lock();
+			running = false;
+			hurries = hurries && !due.empty();
+			changed.notify_all();
+		}
+	}
+	std::mutex lock;
+	std::condition_variable changed;
+	std::deque<std::pair<uint64_t, uint64_t>> due;
+	bool started = false, hurries = false, running = false;
+};
+HostFunctions &functions = *new HostFunctions; // which the end of the process does not destroy under their thread
+
+constexpr int manyQueries = 100; // in one order: the program waits for something
+thread_local int queries;
+
+// waited lets functions of the host run that a call has waited for.
+void waited(int operation) {
+	switch (operation) {
+	case GAUGEBLOCK_STREAM_SYNCHRONIZE:
+	case GAUGEBLOCK_EVENT_SYNCHRONIZE:
+	case GAUGEBLOCK_DEVICE_SYNCHRONIZE: functions.finish(); break;
+	case GAUGEBLOCK_STREAM_QUERY:
+	case GAUGEBLOCK_EVENT_QUERY:
+		if (++queries > manyQueries) functions.go();
+	}
+}
+
+thread_local int inCall; // the libraries touch memory of the host for a device
+
+struct InCall {
+	InCall() { inCall++; }
+	~InCall() { inCall--; }
+};
 
 // call is the machine that the libraries of the fake GPU see. What is asked is an operation, with
 // the capture mode of the thread in the upper bits.
 int call(int asked, uint64_t *words) {
 	const int operation = asked & ((1 << GAUGEBLOCK_MODE) - 1);
 	if (operation == GAUGEBLOCK_FINISH) return 0;
+	if (HostFunctions::inside()) return 800; // cudaErrorNotPermitted
+	InCall in;
 	if (operation == GAUGEBLOCK_LACKS) {
 		fprintf(stderr, "fake CUDA: %s is not supported\n", memoryAt(words[0]));
 		return 0;
@@ -153,10 +235,14 @@ int call(int asked, uint64_t *words) {
 		addNumber(extra, p.written ? 0 : bytes);
 		if (!p.written && bytes > 0) extra.append(memoryAt(words[p.word]), bytes);
 	}
-	std::lock_guard<std::mutex> one(writing);
+	std::unique_lock<std::mutex> one(writing);
 	say(m, extra);
 	Message answer;
-	if (!readAll(answers, &answer, sizeof answer)) _exit(3);
+	for (;;) {
+		if (!readAll(answers, &answer, sizeof answer)) _exit(3);
+		if (answer.type != FunctionDue) break;
+		functions.add(answer.words[0], answer.words[1]);
+	}
 	std::string memory(answer.extra, 0);
 	if (!readAll(answers, &memory[0], memory.size())) _exit(3);
 	size_t at = 0;
@@ -170,7 +256,37 @@ int call(int asked, uint64_t *words) {
 		at += bytes;
 	}
 	memcpy(words, answer.words, sizeof answer.words);
+	one.unlock();
+	waited(operation);
 	return answer.number;
+}
+
+void (*guard)();              // of the fake GPU: the next touch of the host's memory is told
+int (*unguard)(const void *); // of the fake GPU: the memory may be touched again; 0: it is other memory
+
+// touched tells that the program itself touches memory that devices reach.
+void touched(int number, siginfo_t *info, [[maybe_unused]] void *context) {
+	const int before = errno;
+	if (!unguard(info->si_addr)) {
+		::signal(number, SIG_DFL); // the next try ends the process
+		return;
+	}
+	if (inCall == 0) {
+		bool writes = false;
+#ifdef __x86_64__
+		writes = static_cast<ucontext_t *>(context)->uc_mcontext.gregs[REG_ERR] & 2;
+#endif
+		uint64_t words[8] = {uint64_t(uintptr_t(info->si_addr)), writes};
+		call(GAUGEBLOCK_TOUCHED, words);
+	}
+	errno = before;
+}
+
+void watchMemory() {
+	struct sigaction a = {};
+	a.sa_sigaction = touched;
+	a.sa_flags = SA_SIGINFO | SA_NODEFER;
+	sigaction(SIGSEGV, &a, nullptr);
 }
 
 using Pool = std::pair<unsigned long long, unsigned long long>; // PyTorch's MempoolId_t
@@ -222,6 +338,7 @@ const Role roles[] = {
 void (*makeOwnStream)(int, uint64_t); // of the fake GPU: the calling thread's default stream on a device
 void (*makeCurrent)(int);             // of the fake GPU: the calling thread's device
 int (*currentDevice)();               // of the fake GPU: the same
+int (*pushed)();                      // of the fake GPU: how many contexts the calling thread has pushed
 std::vector<int (*)()> lastErrors;    // cudaGetLastError of each runtime
 
 void *pointer(uint64_t word) { return reinterpret_cast<void *>(uintptr_t(word)); }
@@ -281,15 +398,15 @@ void perform(int32_t type, uint64_t *w) {
 	}
 }
 
-// left is what a call leaves in its thread: the last error, which is taken away, and the current
-// device plus 1.
+// left is what a call leaves in its thread: the last error, which is taken away, how many contexts are
+// pushed, and the current device plus 1.
 uint64_t left() {
 	int error = 0;
 	for (auto last : lastErrors) {
 		int e = last();
 		error = error != 0 ? error : e;
 	}
-	return uint64_t(uint32_t(error)) << 32 | uint32_t(currentDevice() + 1);
+	return uint64_t(uint32_t(error)) << 32 | uint32_t(uint16_t(pushed())) << 16 | uint16_t(currentDevice() + 1);
 }
 
 thread_local std::string raised; // what a function that is not C++ has raised
@@ -300,7 +417,8 @@ void obey(const Message &order) {
 	answer.type = Answered;
 	memcpy(answer.words, order.words, sizeof answer.words);
 	std::string text;
-	left(); // by whoever was here before
+	const uint64_t before = left(); // by whoever was here before
+	queries = 0;
 	try {
 		perform(order.type, answer.words);
 	} catch (const std::exception &e) {
@@ -315,7 +433,9 @@ void obey(const Message &order) {
 		text.swap(raised);
 		raised.clear();
 	}
-	answer.words[7] = left();
+	functions.finish();
+	answer.words[7] = left() - (before & 0xffff0000);
+	guard();
 	std::lock_guard<std::mutex> one(writing);
 	say(answer, text);
 }
@@ -390,11 +510,17 @@ bool find(void *library, int argc, char **argv, std::string &problem) {
 			_exit(111);
 		}
 	}
+	watchMemory();
 	sayText(Loaded, f.contract == nullptr ? "" : f.contract());
 	std::map<int32_t, std::unique_ptr<Worker>> workers;
 	for (;;) {
 		Message order;
 		if (!readAll(orders, &order, sizeof order) || order.type == Quit) _exit(111);
+		if (order.type == FunctionDue) {
+			functions.add(order.words[0], order.words[1]);
+			functions.finish();
+			continue;
+		}
 		if (order.number == 0) {
 			obey(order);
 			continue;
@@ -443,9 +569,13 @@ extern "C" void gaugeblock_open(const char *directory) {
 		if (void *last = dlsym(library, "cudaGetLastError")) lastErrors.push_back(reinterpret_cast<int (*)()>(last));
 	}
 	currentDevice = reinterpret_cast<int (*)()>(dlsym(driver, "gaugeblock_current"));
+	pushed = reinterpret_cast<int (*)()>(dlsym(driver, "gaugeblock_pushed"));
+	guard = reinterpret_cast<void (*)()>(dlsym(driver, "gaugeblock_host_guard"));
+	unguard = reinterpret_cast<int (*)(const void *)>(dlsym(driver, "gaugeblock_host_unguard"));
 	reinterpret_cast<gaugeblock_register>(dlsym(driver, "gaugeblock_cuda_register"))(call);
 	makeOwnStream = reinterpret_cast<void (*)(int, uint64_t)>(dlsym(driver, "gaugeblock_make_own_stream"));
 	makeCurrent = reinterpret_cast<void (*)(int)>(dlsym(driver, "gaugeblock_make_current"));
+	reinterpret_cast<void (*)()>(dlsym(driver, "gaugeblock_initialize"))(); // who has streams has called CUDA
 }
 
 // gaugeblock_run does what is ordered until there are no more orders.

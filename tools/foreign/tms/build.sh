@@ -9,5 +9,5 @@ tms-head) set -- "$@" adaptor.cc -shared -fPIC ;;
 tms-busy) set -- "$@" program.cc ;;
 *) set -- "$@" program.cc -DQUIET ;;
 esac
-exec "$CXX" -std=c++17 $OPT -w -DUSE_CUDA -DTMS_HOOK_MODE_TORCH -I../driver -I"$CUDA/include" "$@" -o "$OUT" \
+exec "$CXX" -std=c++17 $OPT -w -DUSE_CUDA -DTMS_HOOK_MODE_TORCH -I"$CUDA/include" "$@" -o "$OUT" \
 	-L"$CUDA" -lcuda -lcudart -ldl -lpthread -Wl,--disable-new-dtags,-rpath,"$CUDA"
