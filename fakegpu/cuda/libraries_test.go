@@ -116,8 +116,9 @@ func TestCalls(t *testing.T) {
 }
 
 // What an H200 has answered, about times of events, events of other processes, and memory that
-// is requested in captures: the libraries answer alike.
+// is requested in captures; and about pools that are exported: the libraries answer alike.
 func TestQuestions(t *testing.T) {
+	answersAlike(t, "exports", nil, "GAUGEBLOCK_CUDA_MACHINE="+filepath.Join(t.TempDir(), "exports"))
 	answersAlike(t, "questions", nil, "GAUGEBLOCK_CUDA_DEVICES=2", "GAUGEBLOCK_CUDA_MACHINE="+filepath.Join(t.TempDir(), "machine"))
 }
 

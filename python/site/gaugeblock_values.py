@@ -7,6 +7,8 @@ import subprocess
 import sys
 import threading
 
+import gaugeblock_checks
+
 DECISION, FLOAT = 0, 1
 
 library = None
@@ -26,8 +28,12 @@ def start(torch, sources, where):
         at = (where() or "C++").encode()[: size - 1] + b"\0"
         ctypes.memmove(text, at, len(at))
 
-    keep.append(line)
-    library.gaugeblock_values_start(line)
+    @ctypes.CFUNCTYPE(ctypes.c_int)
+    def check():
+        return gaugeblock_checks.wanted()
+
+    keep.extend([line, check])
+    library.gaugeblock_values_start(line, check)
     library.gaugeblock_values_enable(1)
     run = threading.Thread.run
 

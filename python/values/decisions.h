@@ -12,6 +12,7 @@ namespace decisions {
 enum { DECISION, FLOAT }; // of an integer, a boolean or a count; of a floating-point number
 
 inline void (*line)(char *text, size_t size); // writes the line that Python is at
+inline int (*check)();                        // the boolean with which Python's line goes on if it stops with the other, or -1
 inline std::mutex lock;
 inline std::map<std::string, long> unknown[2];
 inline long known_reads;

@@ -120,6 +120,7 @@ public:
 			if (done) {
 				stack->back() = computed[0];
 			}
+			go_on();
 		} else if (!to_host) {
 			keep();
 		}
@@ -170,6 +171,15 @@ private:
 		State s = known::state(t);
 		computable = computable && (s != State::absent || known::integral(t));
 		assumed = assumed || s != State::exact;
+	}
+
+	// go_on takes a boolean that is not known to be that with which the program does not stop.
+	void go_on() {
+		bool boolean = o.name == "aten::equal" || args[0].toTensor().scalar_type() == at::kBool;
+		int good = boolean && (assumed || !computable) && decisions::check != nullptr ? decisions::check() : -1;
+		if (good >= 0) {
+			stack->back() = stack->back().isBool() ? IValue(good == 1) : IValue(at::Scalar(good == 1));
+		}
 	}
 
 	void note_reads() {
@@ -462,7 +472,8 @@ private:
 	}
 
 	std::optional<at::Tensor> assumption(const at::Tensor &t, int result) const {
-		auto infinite = [&] { return args.size() > 1 && args[1].isScalar() && std::isinf(args[1].toScalar().toDouble()); };
+		const bool scalar = args.size() > 1 && args[1].isScalar();
+		auto infinite = [&] { return scalar && std::isinf(args[1].toScalar().toDouble()); };
 		auto along = [&](int64_t dim, int64_t choices, int64_t from) {
 			return at::arange(from, from + t.numel(), at::kLong).remainder_(choices).view(t.transpose(dim, -1).sizes()).transpose(dim, -1);
 		};
@@ -476,6 +487,9 @@ private:
 		}
 		if ((o.name == "aten::ne" || o.name == "aten::lt" || o.name == "aten::le") && infinite()) {
 			return at::ones({}, at::kBool);
+		}
+		if ((o.name == "aten::ge" || o.name == "aten::le") && t.dim() == 0 && scalar && args[1].toScalar().toDouble() == 0) {
+			return at::ones({}, at::kBool); // as a number is read: PyTorch asks so for the least of some
 		}
 		if (o.name == "aten::topk" && result == 1 && t.dim() > 0) {
 			return in_turn(at::maybe_wrap_dim(args[2].toInt(), t.dim()));
@@ -606,6 +620,38 @@ void replayed() {
 	}
 }
 
+// The key is above that of Python, and before Python's part of an operation is called (a mode's, or that of a kind of
+// tensor as DTensor) what is above is excluded, so that the operations in it would not come here. They do, since this
+// stands between: a copy of the table of virtual functions of PyTorch's interpreter, in which dispatch is another.
+// The class has no data.
+struct Between {
+	static constexpr size_t most = 64; // functions of the table
+	void **table = functions;
+	void *functions[most];
+};
+using Dispatch = void (*)(const void *, const c10::OperatorHandle &, torch::jit::Stack *);
+Between between;
+Dispatch dispatch_of_torch;
+
+void dispatch(const void *self, const c10::OperatorHandle &op, torch::jit::Stack *stack) {
+	if (c10::impl::tls_is_dispatch_key_included(own_key)) {
+		c10::impl::tls_set_dispatch_key_excluded(own_key, false); // who has excluded it restores what was before
+	}
+	dispatch_of_torch(self, op, stack);
+}
+
+void stand_between() {
+	auto interpreter = c10::impl::getGlobalPyInterpreter();
+	auto member = &c10::impl::PyInterpreterVTable::dispatch;
+	uintptr_t place; // of a virtual function: the offset in its table, and 1
+	std::memcpy(&place, &member, sizeof place);
+	std::memcpy(between.functions, *reinterpret_cast<void *const *>(interpreter->vtable_), sizeof between.functions);
+	void *&slot = between.functions[(place - 1) / sizeof(void *)];
+	dispatch_of_torch = reinterpret_cast<Dispatch>(slot);
+	slot = reinterpret_cast<void *>(dispatch);
+	interpreter->vtable_ = reinterpret_cast<c10::impl::PyInterpreterVTable *>(&between);
+}
+
 template <class F> void listen(const char *what, F *function) {
 	if (auto on = reinterpret_cast<void (*)(F *)>(dlsym(RTLD_DEFAULT, what))) {
 		on(function);
@@ -621,8 +667,9 @@ extern "C" {
 
 #define EXPORT __attribute__((visibility("default")))
 
-EXPORT void gaugeblock_values_start(void (*line)(char *, size_t)) {
+EXPORT void gaugeblock_values_start(void (*line)(char *, size_t), int (*check)()) {
 	decisions::line = line;
+	decisions::check = check;
 	give_answer = reinterpret_cast<void (*)(const void *, size_t)>(dlsym(RTLD_DEFAULT, "gaugeblock_answer"));
 	drop_answers = reinterpret_cast<void (*)()>(dlsym(RTLD_DEFAULT, "gaugeblock_drop_answers"));
 	captures = reinterpret_cast<const int *>(dlsym(RTLD_DEFAULT, "gaugeblock_captures"));
@@ -633,6 +680,7 @@ EXPORT void gaugeblock_values_start(void (*line)(char *, size_t)) {
 	listen("gaugeblock_on_download", downloaded);
 	listen("gaugeblock_on_touch", touched);
 	listen("gaugeblock_on_replay", replayed);
+	stand_between();
 }
 
 // gaugeblock_values_enable is for the calling thread.

@@ -114,6 +114,19 @@ func TestPythonWithoutTorch(t *testing.T) {
 	}
 }
 
+// Of a check that stops a program it is known which boolean lets it go on.
+func TestChecks(t *testing.T) {
+	python, err := exec.LookPath("python3")
+	if err != nil {
+		t.Skip("there is no python3")
+	}
+	command := exec.Command(python, filepath.Join("testdata", "checks.py"))
+	command.Env = append(os.Environ(), "PYTHONPATH="+filepath.Join("..", "..", "python", "site"))
+	if out, err := command.CombinedOutput(); err != nil {
+		t.Errorf("%v: %s", err, out)
+	}
+}
+
 // The management library answers without CUDA, which a child that is forked can then use.
 func TestManagement(t *testing.T) {
 	python, err := exec.LookPath("python3")
@@ -157,11 +170,12 @@ func TestValues(t *testing.T) {
 			r := runs(t, Options{Command: command}, 0)
 			p := r.Processes[0]
 			const file = "testdata/values.py:"
-			want := map[string]int{file + "75 item": 1, file + "87 item": 1, file + "103 item": 1, file + "105 nonzero": 1}
+			want := map[string]int{file + "112 item": 1, file + "124 item": 1, file + "140 item": 1, file + "142 nonzero": 1,
+				file + "79 item": 1, file + "81 item": 1, file + "82 item": 1, file + "84 item": 2} // checks that stop a program
 			if p.NoValues != "" || !maps.Equal(p.Decisions, want) {
 				t.Errorf("%q, decisions %v", p.NoValues, p.Decisions)
 			}
-			if !strings.Contains(told(*r), "4 decisions rest on unknown values, 1 of them sizes: …/values.py:103 item, and 3 more") {
+			if !strings.Contains(told(*r), "9 decisions rest on unknown values, 1 of them sizes: …/values.py:84 item, and 7 more") {
 				t.Error(told(*r))
 			}
 		})

@@ -128,7 +128,7 @@ func (p *Process) perform(operation C.int, w *words) int {
 	}
 	for _, part := range []func(C.int, *words) (int, bool){
 		p.memoryOperation, p.pageOperation, p.streamOperation, p.graphOperation, p.workOperation,
-		p.poolOperation, p.ownOperation,
+		p.poolOperation, p.sharedOperation, p.ownOperation,
 	} {
 		if result, done := part(operation, w); done {
 			return result

@@ -26,6 +26,7 @@ import (
 type driverPools struct {
 	mu      sync.Mutex
 	plain   []plainFree
+	closing []*openedPiece // freed, and not yet waited for
 	byID    map[uint64]*driverPool
 	next    uint64
 	current map[spec.Device]uint64            // the pool of requests that name none
@@ -39,16 +40,19 @@ type driverPool struct {
 	most                 uint64 // bytes that may be reserved; 0: no limit
 	used                 uint64 // bytes, as they were requested
 	topReserved, topUsed uint64
-	flags                [4]uint64 // attributes 1 to 3
-	destroyed            bool      // its memory goes when all is freed
+	flags                [4]uint64   // attributes 1 to 3
+	destroyed            bool        // its memory goes when all is freed
+	shareable            bool        // it can be exported
+	opens                *driverPool // which was exported; nil: it has memory of its own
 }
 
 // pooledPiece is memory that is allocated from a pool.
 type pooledPiece struct {
 	pool   *driverPool
-	id     uint64     // of the pool
-	memory spec.Range // as it was requested
-	life   uint64     // the number of its lifetime
+	id     uint64       // of the pool
+	memory spec.Range   // as it was requested
+	life   uint64       // the number of its lifetime
+	opened *openedPiece // of an opened pool; nil: of another
 }
 
 // firstOwnPool is the number of the first pool that a program creates.
@@ -88,7 +92,7 @@ func (p *Process) poolMalloc(dev spec.Device, id uint64, s spec.Stream, bytes ui
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	pool := d.pool(p, id, dev)
-	if pool == nil || pool.destroyed {
+	if pool == nil || pool.destroyed || pool.opens != nil {
 		return 0, invalidValue
 	}
 	if bytes == 0 {
@@ -193,6 +197,9 @@ func (p *Process) poolFree(at spec.Ptr, dev spec.Device, s spec.Stream, wait boo
 	if err := p.GPU.RecordEvent(event, dev, s); err != nil {
 		return number(errors.Join(err, p.GPU.DestroyEvent(event)))
 	}
+	if piece.opened != nil {
+		return p.freeOpened(piece, event)
+	}
 	point, err := p.GPU.PointIn(dev, s)
 	if err != nil {
 		return number(err)
@@ -262,7 +269,7 @@ func (p *Process) waited() int {
 	d := &p.pools
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if err := p.freeWaited(); err != nil {
+	if err := errors.Join(p.freeWaited(), p.closeWaited()); err != nil {
 		return number(err)
 	}
 	for _, id := range sortedIDs(d.byID) {
@@ -284,7 +291,7 @@ func (p *Process) waited() int {
 // goes back to the device when it is freed and somebody waits.
 func (d *driverPools) destroy(id uint64) int {
 	pool := d.byID[id]
-	if id < firstOwnPool || pool.destroyed {
+	if id < firstOwnPool || pool.destroyed || pool.opens != nil && d.hasPieces(pool) {
 		return invalidValue
 	}
 	pool.destroyed, pool.threshold = true, 0

@@ -36,7 +36,7 @@ func (p *Process) poolOfDevice(operation C.int, w *words) int {
 	case C.GAUGEBLOCK_POOL_CREATE:
 		d.next += streamStep
 		d.byID[d.next] = newDriverPool(p.GPU, dev)
-		d.byID[d.next].most = uint64(w[2])
+		d.byID[d.next].most, d.byID[d.next].shareable = uint64(w[2]), w[3] != 0
 		w[1] = C.uint64_t(d.next)
 	case C.GAUGEBLOCK_POOL_DEFAULT:
 		w[1] = C.uint64_t(dev) + 1
@@ -44,7 +44,7 @@ func (p *Process) poolOfDevice(operation C.int, w *words) int {
 		w[1] = C.uint64_t(d.current[dev])
 	case C.GAUGEBLOCK_POOL_MAKE_CURRENT:
 		pool := d.byID[uint64(w[1])]
-		if pool == nil || pool.destroyed || pool.device != dev {
+		if pool == nil || pool.destroyed || pool.opens != nil || pool.device != dev {
 			return invalidValue
 		}
 		d.current[dev] = uint64(w[1])
@@ -60,7 +60,7 @@ func (p *Process) managePool(operation C.int, w *words) int {
 		return p.poolOfDevice(operation, w)
 	}
 	pool := d.pool(p, uint64(w[0]), spec.Device(-1))
-	if w[0] == 0 || pool == nil {
+	if w[0] == 0 || pool == nil || pool.opens != nil && operation != C.GAUGEBLOCK_POOL_DESTROY {
 		return invalidValue
 	}
 	switch operation {

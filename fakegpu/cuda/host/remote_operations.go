@@ -59,6 +59,15 @@ var places = map[C.int][]passed{
 	C.GAUGEBLOCK_HAZARD:            {{1, many(2, 1), true}},
 }
 
+// passesDescriptors reports whether an operation names a descriptor, which is of the process that calls.
+func passesDescriptors(operation C.int) bool {
+	switch operation {
+	case C.GAUGEBLOCK_PAGE_EXPORT, C.GAUGEBLOCK_PAGE_IMPORT, C.GAUGEBLOCK_POOL_EXPORT, C.GAUGEBLOCK_POOL_IMPORT:
+		return true
+	}
+	return false
+}
+
 // performRemotely asks the machine of another process.
 func (p *Process) performRemotely(operation C.int, mode spec.CaptureMode, w *words) int {
 	switch operation {
@@ -75,7 +84,7 @@ func (p *Process) performRemotely(operation C.int, mode spec.CaptureMode, w *wor
 		return notSupported
 	}
 	q := request{Operation: int32(operation), Words: *numbers(w), Caller: callingThread(mode)}
-	if operation == C.GAUGEBLOCK_PAGE_IMPORT {
+	if operation == C.GAUGEBLOCK_PAGE_IMPORT || operation == C.GAUGEBLOCK_POOL_IMPORT {
 		q.Memory = [][]byte{contentOf(w)}
 	}
 	for _, m := range places[operation] {
@@ -95,7 +104,7 @@ func (p *Process) performRemotely(operation C.int, mode spec.CaptureMode, w *wor
 			copy(memory(w[m.word], C.uint64_t(sizes[i])), a.Memory[i])
 		}
 	}
-	if operation == C.GAUGEBLOCK_PAGE_EXPORT && a.Result == 0 {
+	if (operation == C.GAUGEBLOCK_PAGE_EXPORT || operation == C.GAUGEBLOCK_POOL_EXPORT) && a.Result == 0 {
 		if w[1] == 0 {
 			return putDescriptor(w[2], a.Memory[0])
 		}
@@ -128,7 +137,7 @@ func (p *Process) Answer(operation int32, w *[8]uint64, memory [][]byte) (result
 func (p *Process) answer(q *request) (a answer) {
 	operation := C.int(q.Operation)
 	w := (*words)(unsafe.Pointer(&q.Words))
-	if len(places[operation]) == 0 && operation != C.GAUGEBLOCK_PAGE_EXPORT && operation != C.GAUGEBLOCK_PAGE_IMPORT {
+	if len(places[operation]) == 0 && !passesDescriptors(operation) {
 		a.Result = int32(p.perform(operation, w))
 		a.Words = q.Words
 		return a
@@ -140,6 +149,12 @@ func (p *Process) answer(q *request) (a answer) {
 	case C.GAUGEBLOCK_PAGE_IMPORT:
 		page, result := p.imported(q.Memory[0], share(w[0]))
 		w[2] = C.uint64_t(page)
+		return answer{Result: int32(result), Words: q.Words}
+	case C.GAUGEBLOCK_POOL_EXPORT:
+		content, result := p.exportPool(uint64(w[0]))
+		return answer{Result: int32(result), Words: q.Words, Memory: [][]byte{content}}
+	case C.GAUGEBLOCK_POOL_IMPORT:
+		result := p.importPool(q.Memory[0], w)
 		return answer{Result: int32(result), Words: q.Words}
 	}
 	var held []unsafe.Pointer

@@ -78,7 +78,11 @@
 	X(WAIT_VALUE)        /* 0 device, 1 stream, 2 uint32_t *, 3 value */ \
 	X(POOL_MALLOC)       /* 0 device, 1 pool, 2 stream, 3 bytes -> 4 address */ \
 	X(POOL_FREE)         /* 0 device, 1 address, 2 stream */ \
-	X(POOL_CREATE)       /* 0 device, 2 most bytes, 0 for no limit -> 1 pool */ \
+	X(POOL_CREATE)       /* 0 device, 2 most bytes, 0 for no limit, 3 whether it can be exported -> 1 pool */ \
+	X(POOL_EXPORT)       /* 0 pool, 2 int * */ \
+	X(POOL_IMPORT)       /* 1 descriptor -> 2 pool */ \
+	X(PIECE_EXPORT)      /* 0 address -> 1 number */ \
+	X(PIECE_IMPORT)      /* 0 pool, 1 number -> 2 address */ \
 	X(POOL_DESTROY)      /* 0 pool */ \
 	X(POOL_DEFAULT)      /* 0 device -> 1 pool */ \
 	X(POOL_CURRENT)      /* 0 device -> 1 pool */ \

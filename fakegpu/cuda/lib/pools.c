@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 enum { PINNED = 1, MANAGED = 2 }; // CUmemAllocationType
+enum { DESCRIPTOR = 1 };          // CUmemAllocationHandleType
 
 // The beginning of CUmemPoolProps.
 typedef struct {
@@ -49,7 +50,7 @@ API cuMemPoolCreate(void **pool, const PoolProperties *p) {
 	if (p->location.type != PLACE_DEVICE || gaugeblock_device_there(p->location.id) != 0) {
 		return INVALID_VALUE;
 	}
-	WORDS((uint64_t)p->location.id, 0, p->most);
+	WORDS((uint64_t)p->location.id, 0, p->most, p->handles & DESCRIPTOR);
 	return given(pool, gaugeblock_do(GAUGEBLOCK_POOL_CREATE, w), w);
 }
 
@@ -143,6 +144,53 @@ API cuMemPoolSetAccess(void *pool, const Access *access, size_t count) {
 		}
 	}
 	return 0;
+}
+
+// Pools that others open. What stands for a piece of memory is a number in 64 bytes.
+typedef struct { uint64_t number, rest[7]; } PieceData;
+
+API cuMemPoolExportToShareableHandle(void *handle, void *pool, int type, unsigned long long flags) {
+	if (handle == NULL || type != DESCRIPTOR || flags != 0 || gaugeblock_is_host_pool(pool)) {
+		return INVALID_VALUE;
+	}
+	WORDS(P(pool), 0, P(handle));
+	return gaugeblock_do(GAUGEBLOCK_POOL_EXPORT, w);
+}
+
+API cuMemPoolImportFromShareableHandle(void **pool, void *handle, int type, unsigned long long flags) {
+	if (pool == NULL || type != DESCRIPTOR || flags != 0) {
+		return INVALID_VALUE;
+	}
+	WORDS(0, P(handle));
+	int r = gaugeblock_do(GAUGEBLOCK_POOL_IMPORT, w);
+	if (r == 0) {
+		*pool = (void *)w[2];
+	}
+	return r;
+}
+
+API cuMemPoolExportPointer(PieceData *data, Ptr ptr) {
+	if (data == NULL) {
+		return INVALID_VALUE;
+	}
+	WORDS(ptr);
+	int r = gaugeblock_do(GAUGEBLOCK_PIECE_EXPORT, w);
+	if (r == 0) {
+		*data = (PieceData){w[1], {0}};
+	}
+	return r;
+}
+
+API cuMemPoolImportPointer(Ptr *ptr, void *pool, const PieceData *data) {
+	if (ptr == NULL || data == NULL) {
+		return INVALID_VALUE;
+	}
+	WORDS(P(pool), data->number);
+	int r = gaugeblock_do(GAUGEBLOCK_PIECE_IMPORT, w);
+	if (r == 0) {
+		*ptr = w[2];
+	}
+	return r;
 }
 
 // Pools by place and kind of memory, as CUDA 13 has them.

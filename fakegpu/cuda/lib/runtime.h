@@ -44,6 +44,10 @@ GAUGEBLOCK_API int cuMemAllocFromPoolAsync(Ptr *ptr, size_t bytes, void *pool, v
 GAUGEBLOCK_API int cuMemAllocAsync(Ptr *ptr, size_t bytes, void *stream);
 GAUGEBLOCK_API int cuMemFreeAsync(Ptr ptr, void *stream);
 GAUGEBLOCK_API int cuMemPoolTrimTo(void *pool, size_t keep);
+GAUGEBLOCK_API int cuMemPoolExportToShareableHandle(void *handle, void *pool, int type, unsigned long long flags);
+GAUGEBLOCK_API int cuMemPoolImportFromShareableHandle(void **pool, void *handle, int type, unsigned long long flags);
+GAUGEBLOCK_API int cuMemPoolExportPointer(void *data, uint64_t ptr);
+GAUGEBLOCK_API int cuMemPoolImportPointer(uint64_t *ptr, void *pool, const void *data);
 GAUGEBLOCK_API int cuMemPoolGetAttribute(void *pool, int attribute, void *value);
 GAUGEBLOCK_API int cuMemPoolSetAttribute(void *pool, int attribute, void *value);
 GAUGEBLOCK_API int cuMemPoolSetAccess(void *pool, const Access *access, size_t count);

@@ -128,6 +128,20 @@ GAUGEBLOCK_API Error cudaMallocAsync(void **ptr, size_t bytes, void *stream) {
 }
 
 GAUGEBLOCK_API Error cudaFreeAsync(void *ptr, void *stream) { return DRIVER(cuMemFreeAsync(P(ptr), stream)); }
+GAUGEBLOCK_API Error cudaMemPoolExportToShareableHandle(void *handle, void *pool, int type, unsigned flags) {
+	return DRIVER(cuMemPoolExportToShareableHandle(handle, pool, type, flags));
+}
+
+GAUGEBLOCK_API Error cudaMemPoolImportFromShareableHandle(void **pool, void *handle, int type, unsigned flags) {
+	return DRIVER(cuMemPoolImportFromShareableHandle(pool, handle, type, flags));
+}
+
+GAUGEBLOCK_API Error cudaMemPoolExportPointer(void *data, void *ptr) { return DRIVER(cuMemPoolExportPointer(data, P(ptr))); }
+
+GAUGEBLOCK_API Error cudaMemPoolImportPointer(void **ptr, void *pool, void *data) {
+	return DRIVER(cuMemPoolImportPointer((uint64_t *)ptr, pool, data));
+}
+
 GAUGEBLOCK_API Error cudaMemPoolTrimTo(void *pool, size_t keep) { return DRIVER(cuMemPoolTrimTo(pool, keep)); }
 
 GAUGEBLOCK_API Error cudaMemPoolGetAttribute(void *pool, int attribute, void *value) {

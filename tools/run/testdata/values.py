@@ -3,6 +3,7 @@ import sys
 
 import torch
 import torch.distributed as dist
+import torch.distributed.tensor
 
 wrong = []
 
@@ -50,8 +51,44 @@ def of_all_ranks(d):
     return x
 
 
+def distributed(d):
+    x = torch.arange(12, device=d)
+    if d == "cuda":
+        mesh = dist.device_mesh.init_device_mesh(d, (1,))
+        x = dist.tensor.distribute_tensor(x, mesh, [dist.tensor.Shard(0)])
+    mask = (x % 3 == 0) & (x > 2)
+    if d == "cuda":
+        x, mask = x.full_tensor(), mask.full_tensor()
+    return x[mask]
+
+
+def under_a_mode(d):
+    from torch.utils._python_dispatch import TorchDispatchMode
+
+    class Mode(TorchDispatchMode):
+        def __torch_dispatch__(self, function, types, arguments=(), more=None):
+            return function(*arguments, **(more or {}))
+
+    with Mode():
+        x = torch.arange(12, device=d) * 2
+        return (x % 3 == 0).nonzero()
+
+
+def checks(d):
+    x = torch.rand(100000, device=d)  # not known
+    if not (x >= 0).all():
+        raise ValueError("a number is negative")
+    assert (x < 1).all(), f"{x} has a number that is too large"
+    if torch.any(x > 1):
+        raise ValueError("a number is too large")
+    return torch.distributions.Normal(x, x + 1).batch_shape == x.shape
+
+
 dist.init_process_group("nccl", store=dist.HashStore(), rank=0, world_size=1, device_id=torch.device("cuda:0"))
 same("masks", masks)
+same("distributed tensors", distributed)
+same("operations under a mode", under_a_mode)
+same("checks", checks)
 same("a mask of numbers", lambda d: int(torch.ones(8, 1024, device=d).bool().all()))
 same("counts of choices", counts)
 same("collectives of one rank", of_all_ranks)

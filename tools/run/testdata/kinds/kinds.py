@@ -61,6 +61,16 @@ def ids(batch, length, words=1000):
     return torch.randint(5, words, (batch, length)).to(CUDA)
 
 
+def packages():
+    """The versions of the packages that were used."""
+    from importlib import metadata
+    found = {}
+    for name in ("transformers", "torchvision", "timm", "diffusers", "peft", "torch_geometric", "lightning", "trl", "gpytorch", "sentence_transformers"):
+        if name in sys.modules:
+            found[name] = metadata.version(name)
+    return found
+
+
 def main():
     if sys.argv[1] == "--list":
         print(*PROGRAMS)
@@ -86,7 +96,7 @@ def main():
         "program": name, "limit": limit, "oom": out_of_memory, "torch": torch.__version__,
         "peak_allocated": s["allocated_bytes.all.peak"], "peak_reserved": s["reserved_bytes.all.peak"],
         "allocations": s["allocation.all.allocated"], "driver_allocations": s["num_device_alloc"],
-        "retries": s["num_alloc_retries"],
+        "retries": s["num_alloc_retries"], "packages": packages(),
     }
     if os.environ.get("SNAPSHOT"):
         torch.cuda.memory._dump_snapshot(out + ".pickle")
@@ -97,5 +107,5 @@ def main():
 
 if __name__ == "__main__":
     sys.modules["kinds"] = sys.modules["__main__"]
-    import vision, language, others  # noqa: F401
+    import vision, language, others, loops, trainers  # noqa: F401
     main()
