@@ -206,12 +206,7 @@ func (a *against) program(area string, seed uint64) (Outcome, error) {
 	}
 	o := Outcome{Header: h, Every: a.conditions.Every}
 	made := newMaker(source, h, seed)
-	unshared := a.unshared(seed)
 	for len(o.Ops) < a.conditions.Length {
-		if unshared != "" && len(o.Ops) == a.conditions.Length/2 {
-			o.Ops, unshared = append(o.Ops, trace.Op{Kind: trace.OpConfigure, Settings: unshared}), ""
-			continue
-		}
 		var op trace.Op
 		if !made.make(&op) {
 			continue
@@ -232,27 +227,6 @@ func (a *against) known(text string) string {
 		text = knownSettings(text, rulesOf(&trace.Header{Release: name}).Settings)
 	}
 	return text
-}
-
-// unshared is, for one program in 16, a setting that one of the builds knows by its release, and the other does not; ""
-// for other programs, and if there is none.
-func (a *against) unshared(seed uint64) string {
-	var list []string
-	for _, text := range laterSettings {
-		known := 0
-		for _, name := range a.grammars {
-			if knownSettings(text, rulesOf(&trace.Header{Release: name}).Settings) != "" {
-				known++
-			}
-		}
-		if known == 1 {
-			list = append(list, text)
-		}
-	}
-	if len(list) == 0 || seed%16 != 3 {
-		return ""
-	}
-	return list[seed/16%uint64(len(list))]
 }
 
 // found makes a program smaller, if few with its signature were, and adds it to its cause.

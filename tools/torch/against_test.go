@@ -28,9 +28,6 @@ var neighbours = []struct {
 		{"the hint on expandable_segments_reserve", func(c *Cause) bool {
 			return strings.Contains(c.What, "expandable_segments_reserve") && len(c.Program) == 2
 		}},
-		{"a new setting", func(c *Cause) bool {
-			return c.has("configure") && strings.Contains(strings.Join(c.Program, " "), "expandable_segments_reserve")
-		}},
 		{"the stream that is waited for before pages are unmapped", func(c *Cause) bool {
 			return c.Area == "devices" && strings.Contains(c.What, "free_completed") && len(c.Program) < 12
 		}},

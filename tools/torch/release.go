@@ -30,13 +30,6 @@ func releaseNumber(h *trace.Header) int {
 	return 211
 }
 
-// laterSettings are settings that not every release knows, one for each such key.
-var laterSettings = []string{
-	"graph_capture_record_stream_reuse:True", "per_process_memory_fraction:0.5", "pinned_reserve_segment_size_mb:16",
-	"large_segment_size_mb:32", "throw_on_cudamalloc_oom:True", "pinned_free_catch_all:True", "pinned_max_round_threshold_mb:16",
-	"pinned_max_cached_size_mb:64", "expandable_segments_reserve:0.25", "expandable_segments_reserve_by_class:[a:0.5]",
-}
-
 // knownSettings leaves out what a release refuses.
 func knownSettings(text string, g settings.Grammar) string {
 	var kept []string

@@ -522,7 +522,7 @@ GAUGEBLOCK_API Error cudaGraphNodeGetType(void *node, int *type) {
 }
 
 GAUGEBLOCK_API Error cudaGraphAddEmptyNode(void **node, void *graph, void *const *after, size_t count) {
-	if (node == NULL || (after == NULL && count > 0)) {
+	if (node == NULL || (after == NULL && count > 0) || count > MAX_NODES) {
 		return ended(INVALID_VALUE);
 	}
 	WORDS(P(graph), P(after), count);
@@ -535,7 +535,10 @@ GAUGEBLOCK_API Error cudaGraphAddEmptyNode(void **node, void *graph, void *const
 
 // flags: cudaStreamAddCaptureDependencies is 0, cudaStreamSetCaptureDependencies 1.
 static Error depends(void *stream, void *const *nodes, size_t count, unsigned flags) {
-	if (flags != 1) {
+	if (flags > 1 || (nodes == NULL && count > 0) || count > MAX_NODES) {
+		return ended(INVALID_VALUE);
+	}
+	if (flags == 0) {
 		return ended(gaugeblock_lacks("adding dependencies to a capture"));
 	}
 	ON(stream, number, device)

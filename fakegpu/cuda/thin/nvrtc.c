@@ -57,6 +57,3 @@ API nvrtcGetProgramLog(void *made, char *to) { return (void)made, get(to, log_, 
 // Without header: cuDNN loads no compiler that lacks it.
 API __nvrtcCPEx(void) { return 0; }
 GAUGEBLOCK_API const char *nvrtcGetErrorString(int status) { return status == 0 ? "NVRTC_SUCCESS" : "an error of the fake GPU's compiler"; }
-
-// cuDNN compiles by this name, which has no declaration in public; it does not use it without finding it.
-API __nvrtcCPEx(void) { return 0; }
