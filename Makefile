@@ -143,9 +143,10 @@ tla-trace:
 tla-check:
 	$(GO) test ./tests/tla -count 1 -timeout 1h -v -run TestEquality -all
 
-# The code takes every step of large graphs: those of NAMES.
+# The code takes every step of the small graphs, and of large ones: those of NAMES.
 steps: NAMES ?= pools_expandable checkpoint_expandable
 steps:
+	$(GO) test ./internal/refinement -count 1 -timeout 1h -v -run TestEveryStepIsTaken -whole
 	$(GO) test ./internal/refinement -count 1 -timeout 1h -v -run TestEveryStepIsTaken -large "$(NAMES)"
 
 # Which branches of the model the configurations take, the large ones too.

@@ -125,7 +125,7 @@ func inspectPool(p *pool, freeable bool, v *spec.Visitor) {
 	if v.Pool != nil {
 		v.Pool(&spec.PoolView{
 			ID: p.id, UseCount: p.useCount, DriverSegments: p.cudaMallocCount, Captured: p.captured,
-			Freeable: freeable, UseOnOOM: p.useOnOOM, NoSplit: p.noSplit,
+			Freeable: freeable, UseOnOOM: p.useOnOOM, NoSplit: p.noSplit, Pins: p.pins,
 		})
 	}
 	for _, bp := range [...]*blockPool{&p.smallBlocks, &p.largeBlocks} {

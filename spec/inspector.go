@@ -73,6 +73,7 @@ type PoolView struct {
 	Freeable       bool
 	UseOnOOM       bool
 	NoSplit        bool
+	Pins           int  // requests for the pool that have released the device's mutex: they keep it
 	Captured       bool // a malloc that was routed to it has asked the driver, and a graph was being captured
 }
 

@@ -146,8 +146,9 @@ AllocBytes(h, b, size, requested) ==
                  !.stats.active = @ + size,
                  !.stats.inactiveSplit = @ + InactiveSplitOnAlloc(h, b, size)]
 
+\* A block of a pool that is marked no_split is allocated whole.
 AllocFoundBlock(h, p, b) ==
-    AllocBytes(h, b, IF ShouldSplit(b, p) THEN p.size ELSE b.size, p.requested)
+    AllocBytes(h, b, IF (IF NoSplitPools = {} THEN TRUE ELSE SegmentOf(h, b).pool \notin NoSplitPools) /\ ShouldSplit(b, p) THEN p.size ELSE b.size, p.requested)
 
 (***************************************************************************)
 (* Freeing a block.                                                        *)

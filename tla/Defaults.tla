@@ -66,6 +66,7 @@ OwnWork == FALSE            \* programs launch work on the stream that memory wa
 PoolIds == {1}              \* of the private pools: a set of positive numbers
 MaxUses == 1                \* the highest use count that programs make
 OverflowPools == {}         \* the private pools that are marked use_on_oom
+NoSplitPools == {}          \* those that are marked no_split: no malloc splits a block of them
 RoutesUncaptured == FALSE   \* programs route requests to a pool without a capture (use_mem_pool)
 UncapturedPools == {}       \* to which pools they do
 MarksCaptures == TRUE       \* programs mark their captures, as CUDAGraph does; it matters unless Captures is "routing"
@@ -91,6 +92,7 @@ ASSUME
     /\ Captures \in {"routing", "mark"}
     /\ OverflowPools \subseteq PoolIds
     /\ UncapturedPools \subseteq PoolIds
+    /\ NoSplitPools \subseteq PoolIds
     /\ MinBlock <= SmallSize /\ SmallSize <= SmallBuffer /\ SmallSize < LargeBuffer
     /\ \A n \in {SmallSize, SmallBuffer, MinLargeAlloc, LargeBuffer, RoundLarge} : n % MinBlock = 0
 =============================================================================

@@ -8,7 +8,8 @@
 (* no more is reserved than the fraction, or none is left.                 *)
 (*                                                                         *)
 (* Ages grow without end, so programs call malloc only while no free block *)
-(* is older than MaxAge.                                                   *)
+(* is older than MaxAge.  Without a limit nothing is collected, and nothing*)
+(* is older than another.                                                  *)
 (***************************************************************************)
 EXTENDS Invariants
 
@@ -29,12 +30,13 @@ AgesIn(h, known) ==
 
 \* A search makes the free blocks of a kind older.
 Searched(h, known, kind) ==
-    {IF SegmentOf(h, BlockAt(h, a.addr)).kind = kind THEN [a EXCEPT !.age = @ + 1] ELSE a : a \in known}
+    {IF Limit <= Memory /\ SegmentOf(h, BlockAt(h, a.addr)).kind = kind THEN [a EXCEPT !.age = @ + 1] ELSE a : a \in known}
 
 RECURSIVE SumOfAges(_)
 SumOfAges(all) == IF all = {} THEN 0 ELSE LET a == CHOOSE a \in all : TRUE IN a.age + SumOfAges(all \ {a})
 
-Threshold == (GarbageCollectionThreshold * Limit) \div 100
+\* What may be reserved before garbage is collected.  Without a limit it is all.
+Threshold == IF Limit > Memory THEN Memory ELSE (GarbageCollectionThreshold * Limit) \div 100
 
 \* The blocks that are whole large segments, and those of them that are at least of average age.
 LargeSegments(h) == {b \in Releasable(h, 0) : SegmentOf(h, b).kind = "large"}
@@ -129,7 +131,7 @@ AgesCountSearches ==
     [][\A a \in ages' :
           LET before == {b.age : b \in {c \in ages : c.addr = a.addr /\ c.size = a.size /\ c.of = a.of}}
               kind   == (CHOOSE g \in segments' : g.addr = a.of).kind
-              more   == IF \E s \in Streams, n \in Sizes : Malloc(s, n) /\ Owed!KindFor(n) = kind THEN 1 ELSE 0
+              more   == IF \E s \in Streams, n \in Sizes : Limit <= Memory /\ Malloc(s, n) /\ Owed!KindFor(n) = kind THEN 1 ELSE 0
           IN IF before # {} THEN \A age \in before : a.age = age + more
              ELSE a.age <= IF Owed!Waiting = {} THEN 0 ELSE more]_garbageVars
 =============================================================================

@@ -53,7 +53,9 @@ SizesAndAlignment ==
 RequestsFit ==
     \A b \in blocks : ~IsFree(b) =>
         /\ b.requested <= b.size
-        /\ IF SegmentOf(Heap, b).kind = "small"
+        /\ IF IF NoSplitPools = {} THEN FALSE ELSE SegmentOf(Heap, b).pool \in NoSplitPools
+           THEN TRUE
+           ELSE IF SegmentOf(Heap, b).kind = "small"
            THEN b.size <= SmallSize /\ b.size = RoundSize(b.requested)
            ELSE b.size > SmallSize
 

@@ -64,6 +64,8 @@ ExpandableSegmentsGrow ==
     [][segments' \ segments # {} =>
           \A s \in Streams, n \in Sizes : Malloc(s, n) => GrowsInPlace(n)]_vars
 
+OrderIsKept == [][KeepsOrder]_vars
+
 LowestRangeGrows ==
     [][Obtained # {} => \A s \in Streams, n \in Sizes : Malloc(s, n) => GrowsAtLowest(s, n)]_vars
 

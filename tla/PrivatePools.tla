@@ -278,20 +278,24 @@ EmptyCacheReleasesAll ==
     captures = <<>> =>
         ENABLED (EmptyCache /\ \A id \in {0} \cup Freeable(PoolHeap) : ReleasableMemory(PoolHeap', id) = {})
 
-\* A pool serves requests of the default pool only where the driver does not (use_on_oom).
+UsedPools == {q.id : q \in {r \in pools : r.useCount > 0}}
+
+\* A pool serves requests of the default pool only where the driver does not (use_on_oom).  With
+\* UseOnOOMLast it serves them where the driver does not although all is returned that can be.
 \* (A property of steps.)
 OverflowsOnOutOfMemory ==
     [][\A s \in Streams, n \in Sizes :
-          Malloc(s, n) /\ RoutedTo(s) = 0 /\ (\E x \in given' \ given : x.pool # 0) =>
-              SumOfSizes(device) + SegmentNeeded(n) > Room]_vars
+          IF UseOnOOMLast /\ captures = <<>>
+          THEN Malloc(s, n) /\ RoutedTo(s) = 0 /\ (\E x \in given' \ given : x.pool # 0) =>
+                   SumOfSizes(Kept(UsedPools)) + SegmentNeeded(n) > Room
+          ELSE Malloc(s, n) /\ RoutedTo(s) = 0 /\ (\E x \in given' \ given : x.pool # 0) =>
+                   SumOfSizes(device) + SegmentNeeded(n) > Room]_vars
 
 (***************************************************************************)
 (* What a program is owed (Served.tla).                                    *)
 (***************************************************************************)
 
 Fails(stream, bytes) == MallocResult(PoolHeap, stream, bytes).returned = {}
-
-UsedPools == {q.id : q \in {r \in pools : r.useCount > 0}}
 
 \* The pools with use_on_oom that have a free block that fits, and the order in which they are
 \* searched: that of the fractions of the multiples of the golden ratio, .618, .236, .854, .472.

@@ -31,10 +31,14 @@ PagesNeeded(bytes) == MultipleOf(IF KindFor(bytes) = "small" THEN SmallBuffer EL
 \* The memory that can be granted.
 Room == Min({Limit, Memory})
 
+\* What cannot be returned of what the program holds: of a pool with no_split it is the whole block.
+Occupied(x) ==
+    IF x.pool \in NoSplitPools THEN CHOOSE b \in blocks : b.addr = x.addr ELSE MemoryOf(x)
+
 \* The grants that cannot be returned, however long is waited: the program holds memory of
 \* them, or uses the pool that they are of.
 Kept(usedPools) ==
-    {y \in device : \/ \E x \in given : Overlap(MemoryOf(x), y)
+    {y \in device : \/ \E x \in given : Overlap(IF NoSplitPools = {} THEN MemoryOf(x) ELSE Occupied(x), y)
                     \/ \E g \in segments : Inside(y, g) /\ g.pool \in usedPools}
 
 \* A block waits for events, or its free is deferred.  What a malloc frees first may be merged
@@ -83,7 +87,8 @@ RangesHaveRoom ==
 BlocksFitRequests ==
     \A x \in given : \E b \in blocks : \E g \in segments :
         LET size == BlockFor(x.bytes)
-            most == CASE ExpandableSegments \/ g.kind = "small" -> MinBlock - 1
+            most == IF IF NoSplitPools = {} THEN FALSE ELSE g.pool \in NoSplitPools THEN g.size ELSE
+                    CASE ExpandableSegments \/ g.kind = "small" -> MinBlock - 1
                       [] ~ExpandableSegments /\ g.kind # "small" /\ size >= MaxSplitSize -> MaxNonSplitRounding - 1
                       [] OTHER -> SmallSize
         IN /\ b.addr = x.addr /\ Inside(b, g)
@@ -94,6 +99,12 @@ BlocksFitRequests ==
 NothingMergeableSideBySide ==
     \A b, c \in blocks : End(b) = c.addr /\ InOneSegment(b, c) /\ ~b.allocated /\ ~c.allocated =>
         b \in Waiting \/ c \in Waiting \/ b.mapped # c.mapped
+
+\* A block of a pool with no_split is a whole segment, or whole pages.
+NoSplitBlocksAreWhole ==
+    \A b \in blocks, g \in segments : Inside(b, g) /\ g.pool \in NoSplitPools =>
+        LET page == IF g.kind = "small" THEN SmallBuffer ELSE LargeBuffer
+        IN IF ExpandableSegments THEN b.size % page = 0 /\ (b.addr - g.addr) % page = 0 ELSE b.size = g.size
 
 \* A segment of max_split_size or more is one block.  (A segment of the usual size is of that size
 \* only if max_split_size is as small.)
@@ -256,4 +267,17 @@ GrowsAtLowest(stream, bytes) ==
         \A x \in given' \ given, g \in segments : Inside(MemoryOf(x), g) =>
             \A f \in segments : f.stream = stream /\ f.pool = g.pool /\ f.kind = g.kind =>
                 \A b \in PlacesFor(f, bytes) : x.addr <= b.addr
+
+\* Where ties go by what was made first: blocks keep their order, what is obtained comes last, and so
+\* does the block that is split off a free one, if it is blocks that are made.
+IsKeptAs(b, d) == IF b.allocated THEN Inside(b, d) ELSE End(b) = End(d) /\ b.addr <= d.addr
+KeepsOrder ==
+    LET isNew(d) == \E y \in Obtained : Inside(d, y)
+        isSplitOff(d) == /\ Ties = "block" /\ \E x \in given' \ given : x.addr = d.addr
+                         /\ \E c \in blocks \cup Obtained : c.addr = d.addr /\ c.size > d.size
+    IN Returned = {} /\ Waiting = {} =>
+        /\ \A b, c \in blocks, d, e \in blocks' :
+               d # e /\ b.made < c.made /\ IsKeptAs(b, d) /\ IsKeptAs(c, e) => d.made < e.made
+        /\ \A d, e \in blocks' : isNew(d) /\ ~isNew(e) => e.made < d.made
+        /\ \A d \in blocks' : isSplitOff(d) => \A e \in blocks' \ {d} : e.made < d.made
 =============================================================================

@@ -315,11 +315,19 @@ func (f *form) truth(e expr) (value, known bool) {
 
 // isOfNothing reports whether the bound of a quantifier is x \in {}.
 func isOfNothing(bound expr) bool {
-	return len(bound) == 3 && bound[2].text == "{" && !slices.ContainsFunc(bound[2].parts, func(e expr) bool { return len(e) > 0 })
+	return len(bound) == 3 && isEmptySet(bound[2])
 }
 
-// literal is the text of a number, a string or a truth value, or of a constant that is one.
+// isEmptySet reports whether an operand is {}.
+func isEmptySet(n node) bool {
+	return n.text == "{" && !slices.ContainsFunc(n.parts, func(e expr) bool { return len(e) > 0 })
+}
+
+// literal is the text of a number, a string, a truth value or {}, or of a constant that is one or a set.
 func (f *form) literal(n node) (text string, known bool) {
+	if isEmptySet(n) {
+		return "{}", true
+	}
 	if len(n.parts) > 0 || n.close != "" {
 		return "", false
 	}
@@ -328,7 +336,7 @@ func (f *form) literal(n node) (text string, known bool) {
 		text = value
 	}
 	c := text[0]
-	return text, c == '"' || '0' <= c && c <= '9' || text == "TRUE" || text == "FALSE"
+	return text, c == '"' || c == '{' || '0' <= c && c <= '9' || text == "TRUE" || text == "FALSE"
 }
 
 // Reader reads the files of the specification, those of upstream's mode first if asked for.

@@ -188,7 +188,17 @@ func (sys *System) checkMet(err error) error {
 // CreateEvent implements spec.Driver.
 func (r *recordingDriver) CreateEvent(dev spec.Device) (spec.EventHandle, error) {
 	r.about("CreateEvent")
-	return r.GPU.CreateEvent(dev)
+	e, err := r.GPU.CreateEvent(dev)
+	if err == nil {
+		r.events++
+	}
+	return e, err
+}
+
+// DestroyEvent implements spec.Driver.
+func (r *recordingDriver) DestroyEvent(e spec.EventHandle) error {
+	r.events--
+	return r.GPU.DestroyEvent(e)
 }
 
 // ReserveAddress implements spec.VirtualMemory.

@@ -21,7 +21,10 @@ func (sys *System) doPool(name string, n []int) error {
 		if err := sys.mark(id, 1); err != nil {
 			return err
 		}
-		return sys.allocator.SetUseOnOOM(0, id, sys.overflow[id])
+		if err := sys.allocator.SetUseOnOOM(0, id, sys.overflow[id]); err != nil || !sys.noSplit[id] {
+			return err
+		}
+		return sys.allocator.SetNoSplit(0, id)
 	case "EndAllocateToPool":
 		if err := sys.mark(id, -1); err != nil {
 			return err
@@ -53,6 +56,6 @@ func (sys *System) mark(id spec.PoolID, change int) error {
 // addPool appends a private pool.
 func addPool(s *bounded.State, p *spec.PoolView) {
 	if !p.ID.IsDefault() {
-		s.Pools = append(s.Pools, model.Pool{ID: p.ID, UseCount: p.UseCount, UseOnOOM: p.UseOnOOM, DriverSegments: p.DriverSegments, Captured: p.Captured})
+		s.Pools = append(s.Pools, model.Pool{ID: p.ID, UseCount: p.UseCount, UseOnOOM: p.UseOnOOM, NoSplit: p.NoSplit, DriverSegments: p.DriverSegments, Captured: p.Captured})
 	}
 }

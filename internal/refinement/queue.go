@@ -31,6 +31,7 @@ type recordingDriver struct {
 	*RoutedGPU
 	queues         map[spec.Stream]*workQueue
 	launchedBefore map[spec.EventHandle]int // pieces launched in the stream before the event
+	events         int                      // that were created and not destroyed
 
 	record *bounded.State // of which the Truth is used
 	stream spec.Stream    // of the malloc

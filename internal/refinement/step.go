@@ -2,6 +2,7 @@ package refinement
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -35,6 +36,9 @@ func (sys *System) Follow(m bounded.Module, from *bounded.State, label string, n
 			label, m.Text(nil, from), cmp.Diff(lines(m.Text(nil, next)), lines(m.Text(nil, got))))
 	}
 	if err := sys.compareBookkeeping(next); err != nil {
+		return err
+	}
+	if err := sys.compareHandles(from, next); err != nil {
 		return err
 	}
 	return sys.compareHistory(m, from, label, before)
@@ -82,6 +86,33 @@ func (sys *System) compareBookkeeping(next *bounded.State) error {
 		return fmt.Errorf("the allocator's free lists (+) are not the model's (-):\n%s", cmp.Diff(want, got))
 	}
 	return err
+}
+
+// compareHandles: a pool has as many pins as mallocs of it have released the lock, and no more events
+// exist than were needed at a time. A step needs one for each stream use, at most.
+func (sys *System) compareHandles(from, next *bounded.State) (err error) {
+	for _, s := range []*bounded.State{from, next} {
+		needed := len(s.Events)
+		for _, g := range s.Segments {
+			for _, b := range g.Blocks {
+				needed += len(b.StreamUses)
+			}
+		}
+		sys.mostEvents = max(sys.mostEvents, needed)
+	}
+	if sys.driver.events > sys.mostEvents {
+		return fmt.Errorf("there are %d events, and never more than %d were needed", sys.driver.events, sys.mostEvents)
+	}
+	pins := map[spec.PoolID]int{}
+	for _, c := range next.PendingMallocs {
+		pins[c.AtDriver().Pool]++
+	}
+	inspected := sys.allocator.Inspect(0, spec.Visitor{Pool: func(p *spec.PoolView) {
+		if p.Pins != pins[p.ID] {
+			err = fmt.Errorf("pool %v has %d pins, not %d", p.ID, p.Pins, pins[p.ID])
+		}
+	}})
+	return errors.Join(err, inspected)
 }
 
 // ofState is the statistics that follow from a state, and not from the way to it. What is

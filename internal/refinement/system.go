@@ -23,6 +23,7 @@ type System struct {
 	caller    spec.Allocator // the allocator for that caller
 
 	overflow    map[spec.PoolID]bool // pools with use_on_oom
+	noSplit     map[spec.PoolID]bool // pools with no_split
 	uncaptured  map[spec.PoolID]bool // routed to without a capture
 	routed      *RoutedGPU           // that the driver reports
 	checkpoints map[spec.PoolID]checkpoint
@@ -37,6 +38,8 @@ type System struct {
 	marks  bool // the program marks its captures
 	marked int  // captures that were marked as begun, and not as ended
 
+	mostEvents int // that were needed at a time
+
 	faults     int // failures of driver calls so far
 	after      map[callAfter]int
 	configured bool // a setting may have been changed
@@ -45,29 +48,26 @@ type System struct {
 // NewSystem sets up the initial state of a configuration.
 func NewSystem(initial *bounded.State, c *tlc.Config) (*System, error) {
 	sys := &System{
-		initial: initial, overflow: map[spec.PoolID]bool{}, uncaptured: map[spec.PoolID]bool{},
+		initial: initial, overflow: map[spec.PoolID]bool{}, noSplit: map[spec.PoolID]bool{}, uncaptured: map[spec.PoolID]bool{},
 		checkpoints: map[spec.PoolID]checkpoint{}, calls: NewCalls(), after: map[callAfter]int{},
 	}
 	streams, err := c.Numbers("Streams")
 	if err != nil {
 		return nil, err
 	}
-	pools, err := c.Numbers("OverflowPools")
-	if err != nil {
-		return nil, err
+	for name, marked := range map[string]map[spec.PoolID]bool{
+		"OverflowPools": sys.overflow, "NoSplitPools": sys.noSplit, "UncapturedPools": sys.uncaptured,
+	} {
+		numbers, err := c.Numbers(name)
+		if err != nil {
+			return nil, err
+		}
+		for _, number := range numbers {
+			marked[bounded.PoolID(number)] = true
+		}
 	}
 	if sys.keepsCheckpoints, err = c.Bool("KeepsCheckpoints"); err != nil {
 		return nil, err
-	}
-	for _, id := range pools {
-		sys.overflow[bounded.PoolID(id)] = true
-	}
-	uncaptured, err := c.Numbers("UncapturedPools")
-	if err != nil {
-		return nil, err
-	}
-	for _, id := range uncaptured {
-		sys.uncaptured[bounded.PoolID(id)] = true
 	}
 	if sys.marks, err = c.Bool("MarksCaptures"); err != nil {
 		return nil, err

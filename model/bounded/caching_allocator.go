@@ -21,6 +21,7 @@ type CachingAllocator struct {
 	recordsOwn   bool     // programs record the stream that memory was allocated for
 	recordsTwice bool     // programs record a stream use in a capture and outside of it
 	overflow     []uint64 // the pools with use_on_oom
+	noSplit      []uint64 // those with no_split
 	captures     bool     // there are captures
 
 	firstFault int // the first label of a step in which a driver call fails, 0 if there is none

@@ -26,8 +26,8 @@ func openGarbageCollection(c *tlc.Config) (Module, error) {
 	m.keys.module = m
 	r := constants{config: c}
 	m.maxAge = r.number("MaxAge")
-	if (b.Config.GarbageCollectionThreshold == 0 || b.Limit > b.Memory) && r.err == nil {
-		r.err = fmt.Errorf("%s: without a threshold and a limit no garbage is collected", c.File)
+	if b.Config.GarbageCollectionThreshold == 0 && r.err == nil {
+		r.err = fmt.Errorf("%s: without a threshold no garbage is collected", c.File)
 	}
 	initial := b.initial()
 	m.setAges(initial)
@@ -116,7 +116,10 @@ func (m *GarbageCollection) property(name string, fair [][]int, to *explore.Opti
 func (m *GarbageCollection) always() []string {
 	others := []string{"NoNeedlessReturn", "CountersFollowHistory", "BestFitServes"}
 	names := slices.DeleteFunc(m.CachingAllocator.always(), func(name string) bool { return slices.Contains(others, name) })
-	return append(names, "GarbageIsCollected", "NoNeedlessCollection", "OldestAreCollected", "YoungAreKept", "AgesCountSearches")
+	if m.Limit <= m.Memory {
+		names = append(names, "GarbageIsCollected")
+	}
+	return append(names, "NoNeedlessCollection", "OldestAreCollected", "YoungAreKept", "AgesCountSearches")
 }
 
 // fairness implements Module.
@@ -124,8 +127,11 @@ func (m *GarbageCollection) fairness(specification string) ([][]int, bool) {
 	return nil, specification == "Spec"
 }
 
-// threshold is what may be reserved before garbage is collected.
+// threshold is what may be reserved before garbage is collected. Without a limit it is all.
 func (m *GarbageCollection) threshold() uint64 {
+	if m.Limit > m.Memory {
+		return m.Memory
+	}
 	return uint64(m.Config.GarbageCollectionThreshold * float64(m.Limit))
 }
 
@@ -214,7 +220,7 @@ func (m *GarbageCollection) agesCountSearches(from *model.State, label int, to *
 			return true
 		}
 		more := uint64(0)
-		if is && m.kindFor(bytes) == g.PoolKind {
+		if is && m.Limit <= m.Memory && m.kindFor(bytes) == g.PoolKind {
 			more = 1
 		}
 		old, segment := blockAt(from, toUnits(b.Address))

@@ -103,13 +103,19 @@ func (c *CachingAllocator) failuresSayTheTruth(from *model.State, label int, to 
 	return *told == want && told.Limited == (c.Limit <= c.Memory) && (!told.Limited || told.Limit == c.Limit)
 }
 
-// countersFollowHistory: a step counts what it does.
+// countersFollowHistory: a step counts what it does, and the statistics have the counters.
 func (c *CachingAllocator) countersFollowHistory(from *model.State, label int, to *model.State) bool {
 	stream, bytes, isMalloc := c.request(label)
 	before, after := from.Counters, to.Counters
 	captured := underway(from, stream)
 	if c.isFault(label) {
 		return true
+	}
+	if stats := to.Stats(); stats.NumAllocRetries != after.NumAllocRetries || stats.NumOOMs != after.NumOOMs ||
+		stats.NumSyncAllStreams != after.NumSyncAllStreams || stats.NumDeviceAlloc != after.NumDeviceAlloc ||
+		stats.NumDeviceFree != after.NumDeviceFree || stats.OversizeAllocations.Current != after.OversizeAllocations ||
+		stats.OversizeSegments.Current != after.OversizeSegments {
+		return false
 	}
 	ooms, retries, waits := int64(0), int64(0), int64(0) // that are known
 	known := true
@@ -189,26 +195,26 @@ func unmappings(from, to *model.State) (calls int64) {
 	return calls
 }
 
-// oversizeFollows: so many oversize blocks and segments more are counted as there are.
+// oversizeFollows: so many oversize blocks and segments more are counted as come, and so many fewer as
+// go, by the max_split_size at the time.
 func (c *CachingAllocator) oversizeFollows(from, to *model.State) bool {
-	count := func(s *model.State) (blocks, segments int64) {
+	limit := from.Config.MaxSplitSize
+	count := func(s, other *model.State) (blocks, segments int64) { // that the other does not have
 		for _, h := range s.Truth.Held {
-			if b, _ := blockAt(s, toUnits(h.Ptr)); b != nil && b.Size >= c.Config.MaxSplitSize {
+			b, _ := blockAt(s, toUnits(h.Ptr))
+			if b != nil && b.Size >= limit && !slices.Contains(other.Truth.Held, h) {
 				blocks++
 			}
 		}
-		for _, g := range s.Truth.Granted {
-			if !c.Config.ExpandableSegments && g.Memory.Bytes >= c.Config.MaxSplitSize {
+		for _, g := range returned(s, other) {
+			if !c.Config.ExpandableSegments && g.Memory.Bytes >= limit {
 				segments++
 			}
 		}
 		return blocks, segments
 	}
-	if slices.Equal(from.Truth.Held, to.Truth.Held) && slices.Equal(from.Truth.Granted, to.Truth.Granted) {
-		return from.Counters.OversizeAllocations == to.Counters.OversizeAllocations && from.Counters.OversizeSegments == to.Counters.OversizeSegments
-	}
-	oldBlocks, oldSegments := count(from)
-	blocks, segments := count(to)
+	oldBlocks, oldSegments := count(from, to)
+	blocks, segments := count(to, from)
 	return to.Counters.OversizeAllocations-from.Counters.OversizeAllocations == blocks-oldBlocks &&
 		to.Counters.OversizeSegments-from.Counters.OversizeSegments == segments-oldSegments
 }

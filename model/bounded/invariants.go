@@ -7,6 +7,7 @@ import (
 	"gaugeblock/model"
 	"gaugeblock/model/explore"
 	"gaugeblock/spec"
+	"gaugeblock/upstream"
 )
 
 // The invariants, by their names in docs/invariants.md and tla/Invariants.tla.
@@ -53,6 +54,9 @@ func (c *CachingAllocator) always() []string {
 	}
 	if c.Config.ExpandableSegments {
 		return append(names, "ExpandableSegmentsGrow", "LowestRangeGrows", "RangesHaveRoom", "PagesAreUsed", "PagesKeepToLimit") // pages can pass the limit: see MCExpandable_weak_limit.cfg
+	}
+	if c.Rules.Ties != upstream.TiesByAddress {
+		names = append(names, "OrderIsKept")
 	}
 	if c.Limit <= c.Memory {
 		names = append(names, "LimitHolds")
@@ -161,13 +165,18 @@ func requestsFit(s *model.State) bool {
 	return everyBlock(s, func(g *model.Segment, b *model.Block) bool {
 		size := blockIn(s, b.RequestedSize)
 		switch {
-		case isInactive(b):
+		case isInactive(b), isNoSplit(s, g):
 			return true
 		case g.PoolKind == spec.LargePool:
 			return size <= b.Size && b.Size > s.Geometry.SmallSize
 		}
 		return b.Size <= s.Geometry.SmallSize && b.Size == size
 	})
+}
+
+// isNoSplit reports whether no malloc splits the blocks of a segment: its pool is marked so.
+func isNoSplit(s *model.State, g *model.Segment) bool {
+	return slices.ContainsFunc(s.Pools, func(p model.Pool) bool { return p.ID == g.Pool && p.NoSplit })
 }
 
 // activeBlocksAreMapped: they, and what the program holds, are backed by memory of the

@@ -27,13 +27,14 @@ type PrivatePools struct {
 
 // openPrivatePools opens the module, or that of a module that has others constants beside.
 func openPrivatePools(c *tlc.Config, others ...string) (*PrivatePools, error) {
-	b, err := ReadBounds(c, append(others, "PoolIds", "MaxUses", "OverflowPools", "RecordsTwice", "RecordsOwn", "RoutesTwice", "RelaxedCaptures")...)
+	b, err := ReadBounds(c, append(others, "PoolIds", "MaxUses", "OverflowPools", "NoSplitPools", "RecordsTwice", "RecordsOwn", "RoutesTwice", "RelaxedCaptures")...)
 	if err != nil {
 		return nil, err
 	}
 	p := &PrivatePools{CachingAllocator: newCachingAllocator(b)}
 	r := constants{config: c}
 	p.ids, p.overflow, p.maxUses = r.names("PoolIds"), r.numbers("OverflowPools"), int(r.number("MaxUses"))
+	p.noSplit = r.numbers("NoSplitPools")
 	p.captures, p.marksAll = true, r.bool("MarksCaptures")
 	if r.bool("RoutesUncaptured") {
 		p.uncaptured = r.numbers("UncapturedPools")
@@ -42,7 +43,7 @@ func openPrivatePools(c *tlc.Config, others ...string) (*PrivatePools, error) {
 	p.recordsTwice, p.routesTwice, p.relaxed = r.bool("RecordsTwice"), r.bool("RoutesTwice"), r.bool("RelaxedCaptures")
 	initial := b.initial()
 	initial.RelaxedCaptures = p.relaxed
-	p.keys = keys{module: p, initial: initial, names: symmetries(b.Streams, p.ids, slices.Concat(p.overflow, p.uncaptured), nil)}
+	p.keys = keys{module: p, initial: initial, names: symmetries(b.Streams, p.ids, slices.Concat(p.overflow, p.noSplit, p.uncaptured), nil)}
 	ids := asInts(p.ids)
 	p.begin = p.add("BeginAllocateToPool", ids, asInts(b.Streams))
 	p.end = p.add("EndAllocateToPool", ids)
@@ -93,12 +94,13 @@ func (p *PrivatePools) marks(id spec.PoolID) bool {
 	return p.keys.initial.LooksAtMarks() && p.marksAll && !p.isUncaptured(id)
 }
 
-// markPools sets use_on_oom. Where a malloc need not ask whether its stream is captured, that is
+// markPools sets use_on_oom and no_split. Where a malloc need not ask whether its stream is captured, that is
 // known of each pool.
 func (p *PrivatePools) markPools(s *model.State) {
 	for i := range s.Pools {
 		q := &s.Pools[i]
 		q.UseOnOOM = slices.Contains(p.overflow, uint64(poolNumber(q.ID)))
+		q.NoSplit = slices.Contains(p.noSplit, uint64(poolNumber(q.ID)))
 		q.Captured = q.Captured || !p.asks && !p.isUncaptured(q.ID)
 	}
 }
@@ -164,6 +166,8 @@ func (p *PrivatePools) property(name string, fair [][]int, to *explore.Options[*
 			i.ByConstruction = "it is about plain segments"
 		}
 		to.Invariants = append(to.Invariants, i)
+	case "NoSplitBlocksAreWhole":
+		holdsOfStates(to, name, p.noSplitBlocksAreWhole)
 	case "EndCompletesDeferred":
 		holdsOfSteps(to, name, p.endCompletesDeferred)
 	case "OversizeMakesRoom":
@@ -201,6 +205,9 @@ func (p *PrivatePools) always() []string {
 	if p.Config.ExpandableSegments {
 		names = append(names, "PagesAreCounted")
 	}
+	if len(p.noSplit) > 0 {
+		names = append(names, "NoSplitBlocksAreWhole")
+	}
 	if p.Rules.PoolEndCompletesDeferred {
 		names = append(names, "EndCompletesDeferred")
 	}
@@ -231,6 +238,18 @@ func poolsOwnTheirBlocks(s *model.State) bool {
 		}
 	}
 	return !slices.ContainsFunc(s.Routings, func(r model.PoolRouting) bool { return useCount(s, r.Pool) <= 0 })
+}
+
+// noSplitBlocksAreWhole: a block of a pool with no_split is a whole segment, or whole pages.
+func (p *PrivatePools) noSplitBlocksAreWhole(s *model.State) bool {
+	return everyBlock(s, func(g *model.Segment, b *model.Block) bool {
+		unit := g.Size
+		if p.Config.ExpandableSegments {
+			unit = s.PageSize(g.PoolKind)
+		}
+		isMarked := slices.Contains(p.noSplit, uint64(poolNumber(g.Pool)))
+		return !isMarked || b.Size%unit == 0 && uint64(b.Address-g.Address)%unit == 0
+	})
 }
 
 // driverSegmentsAreCounted: with plain segments a pool's count is their number.
@@ -426,7 +445,7 @@ func (p *PrivatePools) emptyCacheReleasesAll(s *model.State) bool {
 }
 
 // overflowsOnOutOfMemory: a pool serves requests of the default pool only where the driver does
-// not (use_on_oom).
+// not (use_on_oom); with UseOnOOMLast where it does not although all is returned that can be.
 func (p *PrivatePools) overflowsOnOutOfMemory(from *model.State, label int, to *model.State) bool {
 	stream, bytes, is := p.request(label)
 	if !is || !routedTo(from, stream).IsDefault() {
@@ -435,6 +454,9 @@ func (p *PrivatePools) overflowsOnOutOfMemory(from *model.State, label int, to *
 	overflows := slices.ContainsFunc(to.Truth.Held, func(h model.Held) bool {
 		return !h.Pool.IsDefault() && !slices.Contains(from.Truth.Held, h)
 	})
+	if overflows && p.Rules.UseOnOOMLast && len(from.Truth.Captures) == 0 && kept(from)+p.segmentFor(bytes) <= p.room() {
+		return false
+	}
 	return !overflows || granted(from)+p.segmentFor(bytes) > p.room()
 }
 

@@ -144,6 +144,7 @@ func (c *CachingAllocator) ofSteps() map[string]func(from *model.State, label in
 		"CountersFollowHistory":          c.countersFollowHistory,
 		"FailuresSayTheTruth":            c.failuresSayTheTruth,
 		"MallocWaitsNoLonger":            c.mallocWaitsNoLonger,
+		"OrderIsKept":                    c.orderIsKept,
 		"LowestRangeGrows":               c.lowestRangeGrows,
 		"LivePoolsServe":                 c.livePoolsServe,
 		"PromptlyReclaimed":              c.promptlyReclaimed,

@@ -6,6 +6,7 @@ import (
 
 	"gaugeblock/model"
 	"gaugeblock/spec"
+	"gaugeblock/upstream"
 )
 
 // What a program is owed. These properties use nothing that they judge: they are said with what
@@ -27,12 +28,21 @@ func granted(s *model.State) (bytes uint64) {
 // holds memory of them, or uses the pool that they are of.
 func kept(s *model.State) (bytes uint64) {
 	for _, g := range s.Truth.Granted {
-		held := slices.ContainsFunc(s.Truth.Held, func(h model.Held) bool { return s.MemoryOf(h).Overlaps(g.Memory) })
+		held := slices.ContainsFunc(s.Truth.Held, func(h model.Held) bool { return occupied(s, h).Overlaps(g.Memory) })
 		if held || useCount(s, poolAt(s, g.Memory.Ptr)) > 0 {
 			bytes += g.Memory.Bytes
 		}
 	}
 	return bytes
+}
+
+// occupied is what cannot be returned of what the program holds: of a pool with no_split it is the
+// whole block.
+func occupied(s *model.State, h model.Held) spec.Range {
+	if b, g := blockAt(s, toUnits(h.Ptr)); b != nil && isNoSplit(s, g) {
+		return spec.Range{Ptr: b.Address, Bytes: b.Size}
+	}
+	return s.MemoryOf(h)
 }
 
 // A fit is a free block in which a request fits.
@@ -267,6 +277,72 @@ func (c *CachingAllocator) bestFitServes(from *model.State, label int, to *model
 	return true
 }
 
+// orderIsKept: where ties go by what was made first, blocks keep their order, what is obtained comes
+// last, and so does the block that is split off a free one, if it is blocks that are made.
+func (c *CachingAllocator) orderIsKept(from *model.State, _ int, to *model.State) bool {
+	if waiting(from) || len(returned(from, to)) > 0 {
+		return true
+	}
+	var before, after []made
+	each := func(s *model.State, list *[]made) {
+		everyBlock(s, func(g *model.Segment, b *model.Block) bool {
+			*list = append(*list, made{b, g.Made + b.Made})
+			return true
+		})
+	}
+	each(from, &before)
+	each(to, &after)
+	obtained := returned(to, from)
+	for _, d := range after {
+		isLast := c.isSplitOff(before, d, from, to)
+		for _, e := range after {
+			if d != e && isLast && e.number > d.number || isIn(d, obtained) && !isIn(e, obtained) && e.number >= d.number {
+				return false
+			}
+			for _, b := range before {
+				for _, f := range before {
+					if d != e && b.number < f.number && b.isKeptAs(d) && f.isKeptAs(e) && d.number >= e.number {
+						return false
+					}
+				}
+			}
+		}
+	}
+	return true
+}
+
+// made is a block, with the number by which ties are broken.
+type made struct {
+	*model.Block
+	number int
+}
+
+func (m made) end() spec.Ptr { return m.Address + spec.Ptr(m.Size) }
+
+// isKeptAs reports whether a block of the state before a step is one of the state after it, or, if it
+// was allocated, has become a part of it.
+func (m made) isKeptAs(d made) bool {
+	if m.State == spec.ActiveAllocated {
+		return d.Address <= m.Address && m.end() <= d.end()
+	}
+	return m.end() == d.end() && m.Address <= d.Address
+}
+
+// isIn reports whether a block is in some of the grants.
+func isIn(m made, grants []model.Grant) bool {
+	return slices.ContainsFunc(grants, func(g model.Grant) bool { return g.Memory.Ptr <= m.Address && m.Address < g.Memory.End() })
+}
+
+// isSplitOff reports whether a malloc has split a block off a free one, or off what it has obtained.
+func (c *CachingAllocator) isSplitOff(before []made, d made, from, to *model.State) bool {
+	isHeld := slices.ContainsFunc(to.Truth.Held, func(h model.Held) bool { return h.Ptr == d.Address && !slices.Contains(from.Truth.Held, h) })
+	return c.Rules.Ties == upstream.TiesByBlock && isHeld && (slices.ContainsFunc(before, func(b made) bool {
+		return b.Address == d.Address && b.Size > d.Size
+	}) || slices.ContainsFunc(returned(to, from), func(g model.Grant) bool {
+		return g.Memory.Ptr == d.Address && g.Memory.Bytes > d.Size
+	}))
+}
+
 // isBest reports whether the block at a place in the order of sizes, then of ties, should serve a
 // request.
 func isBest(all []fit, at int) bool {
@@ -301,6 +377,8 @@ func fitsRequest(s *model.State, g *model.Segment, b *model.Block, h model.Held)
 	size := blockIn(s, h.Bytes)
 	most := s.Geometry.MinBlock - 1
 	switch {
+	case isNoSplit(s, g):
+		most = g.Size
 	case g.Expandable || g.PoolKind == spec.SmallPool:
 	case size >= s.Config.MaxSplitSize:
 		most = s.Config.MaxNonSplitRounding - 1

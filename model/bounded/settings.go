@@ -88,7 +88,7 @@ func newBlocksFitRequests(from *model.State, _ int, to *model.State) bool {
 // always implements Module. A block that was allocated under another max_split_size may have more
 // left over than BlocksFitRequests says.
 func (m *Settings) always() []string {
-	changing := []string{"BlocksFitRequests", "OversizeSegmentsAreWhole", "CountersFollowHistory"}
+	changing := []string{"BlocksFitRequests", "OversizeSegmentsAreWhole"}
 	names := slices.DeleteFunc(m.CachingAllocator.always(), func(name string) bool { return slices.Contains(changing, name) })
 	return append(names, "SettingsAreKept", "NewBlocksFitRequests")
 }

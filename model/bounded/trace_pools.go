@@ -38,14 +38,15 @@ func (t *Tracer) poolStep(from, to *model.State, name string, arguments []int) b
 	return true
 }
 
-// begin routes a stream to a pool. A pool with use_on_oom is created before, which adds a
+// begin routes a stream to a pool. A pool with a mark is created before, which adds a
 // use; that use ends again.
 func (t *Tracer) begin(from, to *model.State, number, stream int) {
 	id := PoolID(uint64(number))
-	marked := slices.ContainsFunc(to.Pools, func(p model.Pool) bool { return p.ID == id && p.UseOnOOM })
-	isNew := marked && useCount(from, id) < 0
+	i := slices.IndexFunc(to.Pools, func(p model.Pool) bool { return p.ID == id })
+	p := &to.Pools[i]
+	isNew := (p.UseOnOOM || p.NoSplit) && useCount(from, id) < 0
 	if isNew {
-		t.Ops = append(t.Ops, trace.Op{Kind: trace.OpPoolCreate, Pool: id, UseOnOOM: true})
+		t.Ops = append(t.Ops, trace.Op{Kind: trace.OpPoolCreate, Pool: id, UseOnOOM: p.UseOnOOM, NoSplit: p.NoSplit})
 	}
 	t.add(to, trace.Op{Kind: trace.OpPoolBegin, Pool: id, By: trace.ByStream, Stream: stream})
 	if isNew {

@@ -19,9 +19,11 @@ func fresh(name string, s sort) function {
 }
 
 // Parts of moves. The program uses memory for the last time in each stream before it frees
-// it: newWork is that stream's work. newEvent is the event that is recorded for a stream use.
+// it: newWork is that stream's work. newEvent is the event that is recorded for a stream use. Before
+// memory is returned the work on it of the stream that it was granted for is waited for.
 const (
 	isBlock      = `(exists ((u U)) (allocated u a))`
+	isIdle       = `(forall ((w W)) (=> (and (pending w) (works w u)) (not (granted u (worksIn w)))))`
 	isDeferred   = `(exists ((u U)) (deferred u a))`
 	freshWork    = `(forall ((s S)) (and (= (worksIn (newWork s)) s) (not (pending (newWork s)))))`
 	freshEvents  = `(forall ((s S)) (and (= (recordedIn (newEvent s)) s) (not (outstanding (newEvent s)))))`
@@ -57,7 +59,7 @@ var moves = []move{
 	},
 	{
 		name: "Release", parameters: []function{set("memory", unit)},
-		guard: `(forall ((u U)) (=> (memory u) ` + free + `))`,
+		guard: `(forall ((u U)) (=> (memory u) (and ` + free + ` ` + isIdle + `)))`,
 		after: map[string]string{
 			"granted": `(and (granted u s) (not (memory u)))`,
 			"segment": `(and (segment u s) (not (memory u)))`,
@@ -90,6 +92,23 @@ var moves = []move{
 			"captured":    `(or (captured h s) (and (= h a) (= s x)))`,
 			"uses":        `(or (uses h s) (and (= h a) (= s x)))`,
 			"captureUses": `(or (captureUses h s) (and (= h a) (= s x)))`,
+		},
+	},
+	{
+		name: "RecordStreamUnmarked", parameters: []function{thing("a", allocation), thing("x", stream)},
+		guard: `(and ` + isBlock + ` (not (= x (streamOf a))))`,
+		after: map[string]string{
+			"captured": `(or (captured h s) (and (= h a) (= s x)))`,
+			"uses":     `(or (uses h s) (and (= h a) (= s x)))`,
+		},
+	},
+	{
+		name: "Launch", parameters: []function{thing("a", allocation), thing("x", piece)},
+		guard: `(and ` + isBlock + ` (= (worksIn x) (streamOf a)) (not (pending x)))`,
+		after: map[string]string{
+			"pending": `(or (pending w) (= w x))`,
+			"works":   `(ite (= w x) (held u a) (works w u))`,
+			"behind":  `(and (behind e w) (not (= w x)))`,
 		},
 	},
 	{

@@ -58,6 +58,10 @@ var mistakes = []struct {
 	{"a segment is registered for another stream", "Register", "guard", `(granted u x)`, `true`, "Register keeps SegmentsWereGranted"},
 	{"a deferred free is forgotten", "DeferFree", "deferred", `(= h a)`, `false`, "DeferFree keeps WorkIsAwaited"},
 	{"all stream uses are dropped after a capture", "ResolveDeferred", "outstanding", isLateEvent, `false`, "ResolveDeferred keeps WorkIsAwaited"},
+	{"memory is returned under its stream's own work", "Release", "guard", isIdle, `true`, "Release keeps WorkIsAwaited"},
+	{"work is launched on another stream than the allocation's", "Launch", "guard", `(= (worksIn x) (streamOf a))`, `true`, "Launch keeps WorkIsAwaited"},
+	{"work uses what the program does not hold", "Launch", "works", `(held u a)`, `true`, "Launch keeps WorkIsAwaited"},
+	{"a use beside a capture that is not marked is forgotten, and was one before", "RecordStreamUnmarked", "uses", `(uses h s)`, `false`, "RecordStreamUnmarked keeps UsesWereTouched"},
 	{"a use is recorded before a capture and in it", "RecordStreamInCapture", "guard", `(not (touched a x))`, `true`, "RecordStreamInCapture keeps UsesWereTouched"},
 }
 

@@ -89,6 +89,7 @@ var lemmas = []property{
 		(exists ((s S)) (segment u s))
 		(forall ((h H)) (and (not (allocated u h)) (not (deferred u h)))))))`},
 	{"WorkIsAwaited", `(forall ((w W) (u U)) (=> (and (pending w) (works w u)) (or
+		(granted u (worksIn w))
 		(exists ((e E)) (and (outstanding e) (covers e u) (behind e w)))
 		(exists ((h H)) (and (deferred u h) (uses h (worksIn w)) (not (captureUses h (worksIn w))))))))`},
 }

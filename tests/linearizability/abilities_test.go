@@ -220,6 +220,12 @@ var objectKinds = map[trace.OpKind]kind{
 
 // otherKinds are statistics, settings, history and the rest.
 var otherKinds = map[trace.OpKind]kind{
+	"locked_stats": {
+		noTrace: true, judge: anything,
+		do: func(x *execution, c *Call) {
+			x.lock.during(c.Thread, func() { _, c.Out.Err = x.allocator.Stats(c.Op.Device) })
+		},
+	},
 	"close": {
 		allDevices: true, noTrace: true,
 		do: func(x *execution, c *Call) { c.Out.Err = x.allocator.(interface{ Close() error }).Close() },

@@ -29,12 +29,25 @@ type area struct {
 //	{config}   settings
 var areas = map[string]area{
 	"core": {
-		setups: []string{"streams=2", "streams=2 limit=24MiB memory=64MiB observed", "streams=2 limit=48MiB memory=64MiB settings=(max_split_size_mb:20)", "streams=2 callback=(x,n1,y)", "limit=48MiB memory=64MiB settings=(garbage_collection_threshold:0.4) streams=2"},
+		setups: []string{"streams=2", "streams=2 limit=24MiB memory=64MiB functions=(observer-calls)", "streams=2 limit=48MiB memory=64MiB settings=(max_split_size_mb:20)", "streams=2 callback=(x,n1,y)", "limit=48MiB memory=64MiB settings=(garbage_collection_threshold:0.4) streams=2"},
 		before: "malloc x {size}; malloc y {size} stream=1; malloc z {size}; free z",
 		ops: []string{
 			"malloc {new} {size}", "malloc {new} {size}", "malloc {new} {size} stream=1", "free {x}", "free {x}", "free {x}",
 			"record_stream {x} stream=2", "busy stream=2", "drain stream=2", "empty_cache", "stats", "snapshot", "cache_info 512B",
 			"base_allocation {x}", "inspect", "on_out_of_memory", "set_memory_fraction 0.5",
+		},
+	},
+	"functions": {
+		setups: []string{
+			"streams=1 limit=24MiB memory=64MiB functions=(observer-calls,observer-waits)", "streams=1 limit=24MiB memory=64MiB functions=(callback-calls,callback-waits)",
+			"streams=1 limit=24MiB memory=64MiB unjudged functions=(observer-panics)", "streams=1 limit=24MiB memory=64MiB unjudged functions=(callback-panics)",
+			"streams=1 limit=24MiB memory=64MiB unjudged functions=(tracker-panics)",
+			"streams=1 limit=24MiB memory=64MiB unjudged functions=(observer-panics,callback-calls) settings=(release_lock_on_cudamalloc:True)",
+		},
+		before: "malloc x {size}; malloc y {size}",
+		ops: []string{
+			"malloc {new} {size}", "malloc {new} {size} stream=1", "malloc {new} 20MiB", "malloc {new} 30MiB", "free {x}", "free {x}", "record_stream {x} stream=1",
+			"locked_stats", "locked_stats", "stats", "empty_cache", "snapshot",
 		},
 	},
 	"released": {

@@ -3,29 +3,12 @@ package linearizability
 import (
 	"slices"
 
-	"gaugeblock/model"
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
 )
 
 // Free-memory callbacks run during a malloc, while the lock is released. Their frees are
 // calls like others, within the malloc's.
-
-// registerObserver registers an out-of-memory observer that asks for the statistics, if the setup
-// has one. It is called without a lock, so that it may call the allocator.
-func (x *execution) registerObserver() error {
-	if !x.setup.Observed {
-		return nil
-	}
-	observable, able := x.allocator.(spec.Observable)
-	if !able {
-		return &spec.NotSupportedError{Op: "linearizability", Reason: "the allocator is not a spec.Observable"}
-	}
-	return observable.OnOutOfMemory(func(spec.OutOfMemoryReport) {
-		malloc := x.pendingCall()
-		x.perform(malloc.Thread, Op{Kind: model.OpStats, Device: malloc.Op.Device})
-	})
-}
 
 // registerCallback registers the setup's callback.
 func (x *execution) registerCallback() error {

@@ -28,6 +28,7 @@ type execution struct {
 	trackers int     // that were registered
 	tracked  [][]int // by device: the trackers that were called; see differentDevices
 
+	lock   programLock
 	points *points.Run // nil unless the allocator is instrumented
 }
 
@@ -84,7 +85,7 @@ func newExecution(s *Setup, p *Program) (*execution, error) {
 	if x.allocator, err = s.newAllocator(driver, func() { x.pause(s.Pauses) }); err != nil {
 		return nil, err
 	}
-	return x, errors.Join(x.registerCallback(), x.registerObserver())
+	return x, errors.Join(x.registerCallback(), x.registerFunctions())
 }
 
 // threadState is that of a thread.
@@ -113,7 +114,7 @@ func (x *execution) perform(thread int, op Op) {
 	}
 	l.pending = append(l.pending, call)
 	call.Begin = x.now()
-	kind.do(x, call)
+	x.doInterrupted(kind, call)
 	call.End = x.now()
 	l.pending = l.pending[:len(l.pending)-1]
 	l.calls = append(l.calls, *call)

@@ -324,6 +324,30 @@ func listPoints(t *testing.T, flags ...string) (list []point) {
 	return list
 }
 
+// TestDeadlocks: where threads wait for each other that is said within seconds, also where a thread
+// waits for what the scheduler does not know. A tracker is called with the device's lock: it may neither
+// call the allocator nor wait for a thread that does.
+func TestDeadlocks(t *testing.T) {
+	file := built(t)
+	for functions, want := range map[string]string{
+		"tracker-calls":   "wait for each other",
+		"tracker-waits":   "wait for each other",
+		"observer-waits":  "",
+		"observer-blocks": "does not come back",
+	} {
+		path := filepath.Join(t.TempDir(), "program.txt")
+		text := "explore unjudged memory=64MiB limit=24MiB functions=(" + functions + ") pauses=(every)\nA: malloc a 1MiB; malloc b 40MiB\nB: locked_stats\n"
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		command := exec.Command(file, "exhaust", "-preemptions", "1", path)
+		out, err := command.CombinedOutput()
+		if used := command.ProcessState.UserTime(); !strings.Contains(string(out), want) || (err == nil) != (want == "") || used > 5*time.Second {
+			t.Errorf("%s: %v after %v\n%s", functions, err, used, out)
+		}
+	}
+}
+
 // TestSameTwice: a search gives the same twice.
 func TestSameTwice(t *testing.T) {
 	first, _, _ := interleaved(t, "search", "-mutant", "gap", "-area", "core")

@@ -4,8 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"gaugeblock/spec"
 	"gaugeblock/spec/invariant"
@@ -172,9 +174,22 @@ func (x *execution) missedCalls(h *History) error {
 // mostSteps is after how many steps a run is taken for one without an end.
 const mostSteps = 50_000
 
+// longestRun is how long a run may take, which has few steps. A thread that waits for something else
+// than a lock or an atomic of the allocator's never comes back.
+const longestRun = 10 * time.Second
+
+// endsWhenStuck says that a run does not end, and ends the process, unless it is stopped.
+func endsWhenStuck(h *History) *time.Timer {
+	return time.AfterFunc(longestRun, func() {
+		fmt.Fprintln(os.Stderr, &Failure{h, errors.New("a thread does not come back")})
+		os.Exit(1)
+	})
+}
+
 // schedule runs the threads of the history's program to their ends and records the
 // schedule.
 func (x *execution) schedule(h *History, policy Policy) error {
+	defer endsWhenStuck(h).Stop()
 	resume, left := x.start(h.Program.Threads)
 	if x.points != nil {
 		x.points.Fork()

@@ -2,6 +2,7 @@ package linearizability
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -34,8 +35,8 @@ type Setup struct {
 	// before.
 	Callback []string
 
-	// Observed: an out-of-memory observer calls the allocator.
-	Observed bool
+	// Functions of the program that the allocator calls, as functions_test.go has them.
+	Functions []string
 
 	// Pauses are the places where threads may pause, beside between two operations.
 	Pauses Pause
@@ -101,8 +102,8 @@ func (s *Setup) String() string {
 	if len(s.Callback) > 0 {
 		list("callback", s.Callback)
 	}
-	if s.Observed {
-		words = append(words, "observed")
+	if len(s.Functions) > 0 {
+		list("functions", s.Functions)
 	}
 	if s.Unjudged {
 		words = append(words, "unjudged")
@@ -134,8 +135,8 @@ func (s *Setup) Set(key string, values []string) (err error) {
 		s.Pauses, err = ParsePauses(values)
 	case "callback":
 		s.Callback = values
-	case "observed":
-		s.Observed = true
+	case "functions":
+		s.Functions = values
 	case "strict":
 		s.Strict = true
 	case "unjudged":
@@ -172,7 +173,7 @@ func (s *Setup) initial(dev spec.Device) (model.State, error) {
 		return model.State{}, err
 	}
 	state := model.New(dev, s.Memory, cfg, g, upstream.Rules{})
-	state.FreeMemoryCallbacks = len(s.Callback) > 0
+	state.FreeMemoryCallbacks = len(s.Callback) > 0 || slices.ContainsFunc(s.Functions, func(f string) bool { return strings.HasPrefix(f, "callback-") })
 	state, result := state.SetMemoryFraction(s.fraction())
 	return state, result.Err
 }

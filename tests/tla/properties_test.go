@@ -87,7 +87,16 @@ var changes = map[string]func(s *bounded.State) bool{
 	"EndCompletesDeferred": func(s *bounded.State) bool {
 		return eachBlock(s, func(_ *model.Segment, b *model.Block) bool { b.State, b.StreamUses = spec.Inactive, nil; return true })
 	},
-	"LowestRangeGrows":       moveHeld,
+	"LowestRangeGrows": moveHeld,
+	"NoSplitBlocksAreWhole": func(s *bounded.State) bool {
+		return eachBlock(s, func(_ *model.Segment, b *model.Block) bool { b.Size--; return len(s.Pools) > 0 })
+	},
+	"OrderIsKept": func(s *bounded.State) bool {
+		return eachBlock(s, func(g *model.Segment, b *model.Block) bool {
+			g.Made, b.Made = -g.Made, -b.Made
+			return len(s.Segments) > 1
+		})
+	},
 	"GrantIsUsed":            moveHeld,
 	"CheckpointsAreKept":     func(s *bounded.State) bool { s.Checkpoints = nil; return true },
 	"SettingsAreKept":        func(s *bounded.State) bool { s.Config.MaxSplitSize++; return true },

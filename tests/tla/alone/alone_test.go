@@ -13,8 +13,8 @@ import (
 
 func TestCore(t *testing.T) {
 	holds(t, "own_work", "oversize_tiny", "oversize_tiny Streams={1} Sizes={2,4,5}", "oversize_tiny MaxNonSplitRounding=4", "oversize_tiny MaxSplitSize=6 Sizes={2,6} Streams={1} Memory=12",
-		"oversize_three", "oversize_three Sizes={4,6,8} Memory=14", "core_tiny Streams={1}", "core_tiny Streams={1} Sizes={2,3}", "limit Streams={1}", "rounding Memory=8 Sizes={1,3,4}",
-		"three_streams", "core_tiny MinLargeAlloc=2 Streams={1}", "core_tiny", "divisions", "limit_rounded", "limit_truncated", "oversize_tiny MaxSplitSize=6 Sizes={2,5} Streams={1} Memory=12")
+		"oversize_three", "oversize_three Sizes={4,6,8} Memory=14", "oversize_three Sizes={2,4,6} Memory=10", "core_tiny Streams={1}", "core_tiny Streams={1} Sizes={2,3}", "limit Streams={1}", "rounding Memory=8 Sizes={1,3,4}",
+		"three_streams", "core_tiny MinLargeAlloc=2 Streams={1}", "core_tiny", "divisions", "limit_rounded", "limit_truncated", "ties", "ties_block", "ties_segment", "oversize_tiny MaxSplitSize=6 Sizes={2,5} Streams={1} Memory=12")
 }
 
 func TestExpandable(t *testing.T) {
@@ -24,7 +24,7 @@ func TestExpandable(t *testing.T) {
 
 func TestPools(t *testing.T) {
 	holds(t, "pools_forbidden", "pools_tiny", "pools_tiny Streams={1} OverflowPools={1}", "pools_oversize Streams={1}", "pools_oversize Streams={1} Memory=12", "used_pools", "used_pools_oversize", "pools_oversize",
-		"oversize_forbidden", "two_overflow", "pool_end", "pools_tiny Sizes={2} Memory=4 Streams={1}", "recorded_own",
+		"oversize_forbidden", "two_overflow", "overflow_first", "overflow_last", "no_split", "no_split_pages", "pool_end", "pools_tiny Sizes={2} Memory=4 Streams={1}", "recorded_own",
 		"pools_tiny Streams={1,2,3} Memory=1 SmallBuffer=1", "pools_tiny Limit=4 SmallBuffer=1 Memory=6 Streams={1}")
 }
 
@@ -45,11 +45,11 @@ func TestCheckpoints(t *testing.T) {
 }
 
 func TestTwoStep(t *testing.T) {
-	holds(t, "two_step_tiny", "two_step_events", "two_step_faults")
+	holds(t, "two_step_tiny", "two_step_tiny Memory=8 Limit=100 first=20000", "two_step_events", "two_step_faults")
 }
 
 func TestSettings(t *testing.T) {
-	holds(t, "settings_streams", "settings", "garbage", "garbage GarbageCollectionThreshold=10", "garbage_kinds", "garbage_streams", "need_memory", "need_memory_streams")
+	holds(t, "settings_streams", "settings", "garbage_unlimited", "garbage", "garbage GarbageCollectionThreshold=10", "garbage_kinds", "garbage_streams", "need_memory", "need_memory_streams")
 }
 
 func TestFaults(t *testing.T) {

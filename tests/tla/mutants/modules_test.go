@@ -53,10 +53,11 @@ var modules = map[string]module{
 	// With the properties of what programs are owed alone (Served.tla).
 	"CoreServed":  {"core", owed, concat(owedSteps, []string{"JustEnoughIsReturned", "LargestAreReturned", "NoNeedlessReturn", "EmptyCacheLeavesNothingWaiting"})},
 	"PagesServed": {"core", []string{"MallocsAreServed", "RangesHaveRoom"}, concat(owedSteps, []string{"ExpandableSegmentsGrow", "LowestRangeGrows", "PagesKeepToLimit", "PagesAreUsed", "EmptyRangesAreReleased"})},
-	"PoolsServed": {"pools", concat(owed, []string{"UnusedPoolsAreErased", "UnusedPoolsAreReleased", "UsesAreTouches", "OverflowPoolsServe", "OversizeMakesRoom"}),
+	"PoolsServed": {"pools", concat(owed, []string{"UnusedPoolsAreErased", "UnusedPoolsAreReleased", "UsesAreTouches", "OverflowPoolsServe", "OversizeMakesRoom", "NoSplitBlocksAreWhole"}),
 		concat(owedSteps, []string{"GraphUsesAreNotAwaited", "LivePoolsServe", "OverflowPoolsInOrder", "RequestsAreRouted", "EndCompletesDeferred"})},
 	"PoolsExpandableServed": {"pools", nil, []string{"PagesAreCounted"}},
 	"WaitsServed":           {"core", nil, []string{"EmptyCacheWaitsNoLonger", "MallocWaitsNoLonger"}},
+	"TiesServed":            {"core", nil, []string{"OrderIsKept"}},
 	"LimitServed":           {"core", []string{"LimitHolds", "MemoryHolds"}, nil},
 	"CheckpointServed":      {"checkpoint", []string{"CheckpointsCanBeTaken", "CheckpointsCanBeRestored"}, []string{"CheckpointsAreKept"}},
 	"TwoStepServed":         {"two_step", nil, []string{"AllIsReturnedAtLast", "DriverServes", "GrantIsUsed"}},
@@ -98,7 +99,7 @@ func (m *mutant) file() string {
 	switch m.module {
 	case "PagesServed":
 		return "MCExpandable"
-	case "WaitsServed", "LimitServed":
+	case "WaitsServed", "LimitServed", "TiesServed":
 		return "MCCore"
 	}
 	return name

@@ -15,6 +15,9 @@ var NotDriven = map[string]string{
 
 	"garbage_kinds":       "no limit in bytes counts a small segment and a large one alike, as its units do",
 	"need_memory":         "its steps go on while callbacks run; PyTorch holds its mutex then (callers/callback-under-mutex)",
+	"garbage_unlimited":   "its steps are those of garbage, without a collection",
+	"no_split":            "a walk marks no pool so; random programs do",
+	"no_split_pages":      "as no_split",
 	"need_memory_streams": "as need_memory",
 
 	"first_routing":     "a walk has the rules of its release, not those of the configuration",
