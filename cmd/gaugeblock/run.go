@@ -158,9 +158,9 @@ func (c *runCommand) progress(env *environment) func(runner.Progress) {
 // are not known, with as many as there can be.
 func bounds(record *runner.Record, options runner.Options, say func(string)) error {
 	options.Snapshot, options.Report, options.Sites, options.Decide = false, false, false, false
-	err := record.Bound(func(slower float64) (*runner.Result, error) {
+	err := record.Bound(func(slower float64, elsewhere bool) (*runner.Result, error) {
 		timed := options
-		timed.Slower, timed.Streams = slower, true
+		timed.Slower, timed.Elsewhere, timed.Streams = slower, elsewhere, true
 		return again(timed)
 	})
 	if err != nil {

@@ -23,6 +23,7 @@ FOLDER = os.environ.get("GAUGEBLOCK_RUN_FOLDER", "")
 HISTORY = os.environ.get("GAUGEBLOCK_RUN_HISTORY", "none")
 HISTORY_ENTRIES = 4_000_000 if HISTORY == "stacks" else 200_000
 PROGRESS_SECONDS = 0.5
+RANKS = os.environ.get("WORLD_SIZE", "1")
 
 # The order of loading: who needs another comes behind it.
 FIRST = ["libcuda.so.1", "libcudart.so.12", "libcudart.so.13", "libnvidia-ml.so.1"]
@@ -129,6 +130,8 @@ def at_first_use(torch):
         if hasattr(torch._C, name):
             setattr(torch._C, name, keeping(torch, getattr(torch._C, name)))
     watch_for_its_end()
+    if RANKS != "1":
+        watch_backward(torch)
     if "GAUGEBLOCK_RUN_STREAMS" in os.environ:
         watch_streams(torch)
     if "GAUGEBLOCK_RUN_PROGRESS" in os.environ:
@@ -150,8 +153,24 @@ def watch_streams(torch):
 def steps_hook(*_):
     global steps
     steps += 1
-    if steps < 20 and "GAUGEBLOCK_RUN_WATCHDOG" in os.environ and os.environ.get("WORLD_SIZE", "1") != "1":
-        time.sleep(0.15)  # NCCL's watchdog looks every tenth of a second, and steps are short here
+    let_watchdog_look()
+
+
+def let_watchdog_look():
+    """NCCL's watchdog looks every tenth of a second, and steps are short here."""
+    if steps < 20 and RANKS != "1":
+        time.sleep(0.15)
+
+
+def watch_backward(torch):
+    """The first collective of a backward pass lets go of what the watchdog has seen by then."""
+    backward = torch.autograd.backward
+
+    def looked_at(*arguments, **others):
+        let_watchdog_look()
+        return backward(*arguments, **others)
+
+    torch.autograd.backward = looked_at
 
 
 def watch_for_its_end():

@@ -174,3 +174,14 @@ func TestFitSame(t *testing.T) {
 		t.Error(told(a))
 	}
 }
+
+// A program that takes less when memory is short has no sharp edge.
+func TestFitTakesLess(t *testing.T) {
+	largest := 7
+	for failed, want := range map[int]bool{0: false, 2: true} {
+		a := Answer{Largest: &largest, Sure: true, Tries: []Try{{Value: 6, Fits: true, Failed: 1}, {Value: 7, Fits: true, Failed: failed, PeakAllocated: 1}}}
+		if strings.Contains(told(a), "the edge may be beside it") != want {
+			t.Error(told(a))
+		}
+	}
+}

@@ -72,6 +72,11 @@ func (a *Answer) lines() []string {
 	if last := a.nextAbove(); last != nil && last.InPieces {
 		lines = append(lines, fmt.Sprintf("with %d there was enough memory, but in pieces: gaugeblock run says whether other --settings help", last.Value))
 	}
+	for _, t := range a.Tries {
+		if a.Largest != nil && t.Value == *a.Largest && t.Failed > 0 {
+			lines = append(lines, fmt.Sprintf("with %d requests failed for want of memory, and the program took less: on a GPU the edge may be beside it", t.Value))
+		}
+	}
 	if a.same() {
 		lines = append(lines, fmt.Sprintf("the peak was the same with all values: does the program read %s?", a.name()))
 	}

@@ -39,12 +39,15 @@ func (o *Options) environment(folder, site, libraries string) []string {
 	set("GODEBUG", strings.TrimPrefix(os.Getenv("GODEBUG")+",asyncpreemptoff=1", ","))
 	o.setRanks(folder, set)
 	set("GAUGEBLOCK_CUDA_SCHEDULE", "eager")
-	if o.Slower <= Likely {
-		set("GAUGEBLOCK_RUN_WATCHDOG", "1")
-	}
 	if o.Slower > 0 {
 		set("GAUGEBLOCK_CUDA_SCHEDULE", "time")
 		set("GAUGEBLOCK_CUDA_SLOWER", fmt.Sprint(o.Slower))
+	}
+	if o.Slower > Likely {
+		set("GAUGEBLOCK_NCCL_LATE", fmt.Sprint(uint64(otherRankIsLate*o.GPU.BytesPerSecond())))
+	}
+	if o.Elsewhere {
+		set("GAUGEBLOCK_CUDA_ADDRESSES", "ascending")
 	}
 	set("GAUGEBLOCK_CUDA_GPU", o.GPU.Word)
 	set("GAUGEBLOCK_CUDA_DEVICES", fmt.Sprint(o.GPUs))

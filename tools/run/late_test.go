@@ -28,7 +28,7 @@ func TestBound(t *testing.T) {
 	} {
 		first := reserved(gib, nil)
 		r, tried := &Record{Result: first, Summary: first.Summarize()}, 0
-		err := r.Bound(func(slower float64) (*Result, error) {
+		err := r.Bound(func(slower float64, _ bool) (*Result, error) {
 			tried++
 			return runs[slower], nil
 		})
@@ -41,8 +41,11 @@ func TestBound(t *testing.T) {
 	}
 	r := &Record{Result: reserved(gib, nil)}
 	wrong := errors.New("wrong")
-	if err := r.Bound(func(float64) (*Result, error) { return nil, wrong }); err != wrong {
+	if err := r.Bound(func(float64, bool) (*Result, error) { return nil, wrong }); err != wrong {
 		t.Error(err)
+	}
+	if err := r.Bound(func(float64, bool) (*Result, error) { return &Result{Status: 1}, nil }); err == nil {
+		t.Error("a run that has no answer is in a range")
 	}
 }
 
@@ -66,13 +69,22 @@ func TestBoundRanks(t *testing.T) {
 		"; rank 0 from 1024.00 MiB to 4.00 GiB, rank 1 from 3.00 GiB to 5.00 GiB": {Late: byRanks(4*gib, 5*gib), Likely: byRanks(3*gib, 4*gib), Fast: byRanks(2*gib, 4*gib)},
 	} {
 		r := &Record{Result: first, Summary: first.Summarize()}
-		err := r.Bound(func(slower float64) (*Result, error) { return runs[slower], nil })
+		elsewhere := 0
+		err := r.Bound(func(slower float64, other bool) (*Result, error) {
+			if other {
+				elsewhere++
+			}
+			return runs[slower], nil
+		})
+		if elsewhere != len(runs)/3 {
+			t.Errorf("%d runs with other addresses", elsewhere)
+		}
 		if got := r.Range.String(); err != nil || !strings.Contains(got, want) {
 			t.Errorf("%q, not %q, %v", got, want, err)
 		}
 	}
 	r := &Record{Result: first, Summary: first.Summarize()}
-	lacks := func(slower float64) (*Result, error) {
+	lacks := func(slower float64, _ bool) (*Result, error) {
 		return map[bool]*Result{true: byRanks(gib), false: byRanks(4*gib, 5*gib)}[slower == Fast], nil
 	}
 	if err := r.Bound(lacks); err != nil || len(r.Range.Ranks) != 1 || r.Range.Ranks[0].Most != 4*gib {

@@ -42,7 +42,7 @@ func TestTorchObjects(t *testing.T) {
 }
 
 // alike are the kinds of which all runs of a rank on the H200s had the same peak, and which have it here.
-var alike = []string{"fsdp2", "pipeline"}
+var alike = []string{"fsdp2", "pipeline", "tensor"}
 
 // Programs in parallel reserve on each rank what they reserved in one of the runs on two H200s, or what
 // is between them, and allocate as much within 1 %.

@@ -30,6 +30,8 @@ type Options struct {
 	Decide bool
 	// Slower: work on a stream takes the time of a model of durations, so many times; 0: it is done at once.
 	Slower float64
+	// Elsewhere: the driver's addresses ascend.
+	Elsewhere bool
 	// Streams: the lines that call record_stream are counted.
 	Streams bool
 	// NoValues: integers and booleans have no values. NoCuDNN: NVIDIA's cuDNN in the user's wheel

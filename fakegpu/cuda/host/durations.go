@@ -33,11 +33,11 @@ const (
 // hostLink is how much slower bytes go to the host and from it than within a device.
 const hostLink = 64
 
-// NCCL's watchdog of PyTorch sleeps for a tenth of a second between two looks at what is complete, and
-// lets go of tensors then. If work is slower than in the model, it is late as well: by how much was
-// chosen after the peaks of DDP on two H200s.
+// NCCL's watchdog of PyTorch sleeps for a tenth of a second between two looks at what is complete; the next
+// collective lets go of the tensors of what it has seen. If work is slower than in the model, it is as late as it can
+// be. That is more than a tenth of a second here, since the host's first step takes longer than on two H200s.
 const (
-	watchdogIsLate = 300 * time.Millisecond
+	watchdogIsLate = 140 * time.Millisecond
 	watchdogName   = "pt_nccl_watchdg"
 )
 

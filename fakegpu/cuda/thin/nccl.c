@@ -4,6 +4,7 @@
 #include "thin.h"
 #include "peers.h"
 #include "nccl_channels.h"
+#include <stdatomic.h>
 
 typedef struct { char bytes[128]; } Id;
 enum { NCCL_VERSION = 22800, NAME_BYTES = 48 };
@@ -12,14 +13,23 @@ struct communicator {
 	char name[NAME_BYTES];
 	uint64_t collectives; // of this rank so far
 	struct channel **of;  // by rank; NULL: nobody is there to speak with
-	void *own_memory, *send_memory;
-	int sends;
+	void *memory[128];
+	int pieces;
+	int first, works, sends;
 };
 
-// What NCCL takes of a device beside the program's tensors: with the first communicator, and when a rank first sends
-// to another or receives, as measured on two H200s (NCCL 2.28.9). That of further communicators is an estimate.
-static const size_t first_bytes = 954269696, send_bytes = 161480704, further_bytes = 301989888;
+// What NCCL takes of a device beside the program's tensors: with the first communicator 954,269,696 bytes, and when a
+// rank first sends to another or receives, as measured on two H200s (NCCL 2.28.9, driver 580). That of further
+// communicators is an estimate.
+//
+// Where the program's memory lies depends on it, which decides among equal blocks. So it is taken in the pieces that
+// were seen there. The first communicator leaves a hole of 180 MiB; NCCL's buffers come when ranks first speak; and the
+// first kernel of NCCL leaves a hole of 504 MiB, since the driver gives kernels another area for their own memory. That
+// is so for small ones too, but DDP's first buffers lie elsewhere: here it is the first that moves a MiB, or the fifth.
+enum { MIB = 1 << 20, CHUNK = 32 * MIB, START = 192 * MIB, REST = 127991808, CHANNELS = 24, BUFFER = 10 * MIB, FLAGS = 2 * MIB, SMALL = 4 };
+static const size_t hole_at_start = 180 * MIB, hole_of_kernels = 504 * MIB, further_bytes = 301989888;
 static _Atomic int communicators, senders;
+static void *_Atomic kernels_memory;
 
 static int take(void **memory, size_t bytes) {
 	WORDS((uint64_t)gaugeblock_current_runtime(), bytes);
@@ -28,12 +38,66 @@ static int take(void **memory, size_t bytes) {
 	return r == 0 ? 0 : FAILED;
 }
 
+// keep takes a piece until the communicator ends.
+static int keep(struct communicator *c, size_t bytes) {
+	return c->pieces == sizeof c->memory / sizeof *c->memory ? FAILED : take(&c->memory[c->pieces++], bytes);
+}
+
 static void give_back(void *memory) {
 	WORDS(P(memory));
 	if (memory != NULL) {
 		gaugeblock_do(GAUGEBLOCK_FREE, w);
 	}
 }
+
+// hollow takes a piece that is a hole later, and what the driver's chunk has beside it.
+static int hollow(struct communicator *c, void **hole, size_t bytes) {
+	int r = take(hole, bytes);
+	return r != 0 ? r : keep(c, CHUNK - bytes % CHUNK);
+}
+
+// start takes the memory of a communicator.
+static int start(struct communicator *c) {
+	if (communicators++ > 0) {
+		return keep(c, further_bytes);
+	}
+	void *area, *hole;
+	c->first = 1;
+	int r = keep(c, REST);
+	r = r != 0 ? r : keep(c, START);
+	r = r != 0 ? r : hollow(c, &area, hole_of_kernels);
+	if (r != 0) {
+		return r;
+	}
+	give_back(atomic_exchange(&kernels_memory, area));
+	r = hollow(c, &hole, hole_at_start);
+	if (r == 0) {
+		give_back(hole);
+	}
+	return r;
+}
+
+// buffers are those between ranks, for so many channels.
+static int buffers(struct communicator *c, int channels) {
+	int r = 0;
+	for (int i = 0; i < channels && r == 0; i++) {
+		r = keep(c, BUFFER);
+		r = r != 0 ? r : keep(c, FLAGS);
+	}
+	return r;
+}
+
+// connect_all is before the first collective.
+static int connect_all(struct communicator *c) {
+	int r = 0;
+	for (int i = 0; i < 2 * CHANNELS && r == 0; i++) {
+		r = keep(c, i < CHANNELS ? BUFFER : FLAGS);
+	}
+	return r != 0 ? r : buffers(c, CHANNELS);
+}
+
+// loaded: a kernel of NCCL is there.
+static void loaded(void) { give_back(atomic_exchange(&kernels_memory, NULL)); }
 
 // channel_of is that in which a rank speaks, to all or to one.
 static struct channel *channel_of(const struct communicator *c, int from, int to) {
@@ -62,7 +126,7 @@ static int join(struct communicator **made, int ranks, int rank, const char *nam
 			}
 		}
 	}
-	return take(&c->own_memory, communicators++ == 0 ? first_bytes : further_bytes);
+	return start(c);
 }
 
 API ncclGetVersion(int *version) {
@@ -135,10 +199,11 @@ API ncclCommShrink(struct communicator *c, int *without, int count, struct commu
 }
 
 static int leave(struct communicator *c) {
-	communicators -= c->own_memory != NULL;
+	communicators -= c->pieces > 0;
 	senders -= c->sends;
-	give_back(c->own_memory);
-	give_back(c->send_memory);
+	while (c->pieces > 0) {
+		give_back(c->memory[--c->pieces]);
+	}
 	free(c->of);
 	return unmake(c);
 }
@@ -188,40 +253,51 @@ static size_t bytes_of(size_t count, int type) {
 
 #include "nccl_exchange.h"
 
-// A collective is a piece of work. LINK is how much slower bytes go between devices than within one.
+// A collective is a piece of work. LINK is how much slower bytes go between devices than within one. Another rank can
+// be late: the variable has by how much, as bytes that a device moves meanwhile.
 enum { LINK = 16 };
-static int collective(const char *name, size_t bytes, void *stream) {
-	return gaugeblock_launch_sized(name, stream, LINK * bytes, 0) == 0 ? 0 : FAILED;
+static int give(const char *name, size_t bytes, void *stream) {
+	const char *late = getenv("GAUGEBLOCK_NCCL_LATE");
+	return gaugeblock_launch_sized(name, stream, LINK * bytes + (late == NULL ? 0 : strtoull(late, NULL, 10)), 0) == 0 ? 0 : FAILED;
+}
+
+static int collective(const char *name, struct communicator *c, size_t bytes, void *stream) {
+	int r = c->first && c->works == 0 ? connect_all(c) : 0;
+	if (bytes >= MIB || ++c->works > SMALL) {
+		c->works = SMALL;
+		loaded();
+	}
+	return r == 0 ? give(name, bytes, stream) : FAILED;
 }
 
 API ncclAllReduce(const void *from, void *to, size_t count, int type, int operation, struct communicator *c, void *stream) {
 	size_t bytes = bytes_of(count, type);
 	exchange(c, stream, &(Exchange){REDUCE, type, operation, -1, from, to, bytes, 0, bytes});
-	return collective("ncclAllReduce", bytes, stream);
+	return collective("ncclAllReduce", c, bytes, stream);
 }
 
 API ncclReduceScatter(const char *from, void *to, size_t count, int type, int operation, struct communicator *c, void *stream) {
 	size_t bytes = bytes_of(count, type);
 	exchange(c, stream, &(Exchange){REDUCE, type, operation, -1, from, to, bytes * (size_t)c->ranks, bytes * (size_t)c->rank, bytes});
-	return collective("ncclReduceScatter", bytes * (size_t)c->ranks, stream);
+	return collective("ncclReduceScatter", c, bytes * (size_t)c->ranks, stream);
 }
 
 API ncclAllGather(const void *from, char *to, size_t count, int type, struct communicator *c, void *stream) {
 	size_t bytes = bytes_of(count, type);
 	exchange(c, stream, &(Exchange){GATHER, type, 0, -1, from, to, bytes, 0, bytes});
-	return collective("ncclAllGather", bytes * (size_t)c->ranks, stream);
+	return collective("ncclAllGather", c, bytes * (size_t)c->ranks, stream);
 }
 
 API ncclAlltoAll(const char *from, char *to, size_t count, int type, struct communicator *c, void *stream) {
 	size_t bytes = bytes_of(count, type);
 	exchange(c, stream, &(Exchange){GATHER, type, 0, -1, from, to, bytes * (size_t)c->ranks, bytes * (size_t)c->rank, bytes});
-	return collective("ncclAlltoAll", bytes * (size_t)c->ranks, stream);
+	return collective("ncclAlltoAll", c, bytes * (size_t)c->ranks, stream);
 }
 
 API ncclBroadcast(const void *from, void *to, size_t count, int type, int root, struct communicator *c, void *stream) {
 	size_t bytes = bytes_of(count, type);
 	exchange(c, stream, &(Exchange){ROOT, type, 0, root, from, to, bytes, 0, bytes});
-	return collective("ncclBroadcast", bytes, stream);
+	return collective("ncclBroadcast", c, bytes, stream);
 }
 
 API ncclBcast(void *buffer, size_t count, int type, int root, struct communicator *c, void *stream) {
@@ -231,16 +307,23 @@ API ncclBcast(void *buffer, size_t count, int type, int root, struct communicato
 API ncclReduce(const void *from, void *to, size_t count, int type, int operation, int root, struct communicator *c, void *stream) {
 	size_t bytes = bytes_of(count, type);
 	exchange(c, stream, &(Exchange){REDUCE, type, operation, -1, from, c->rank == root ? to : NULL, bytes, 0, bytes});
-	return collective("ncclReduce", bytes, stream);
+	return collective("ncclReduce", c, bytes, stream);
 }
 
 // sends: this rank sends to another alone, or receives.
+enum { PAIRS = 12 };
 static int sends(struct communicator *c) {
 	if (c->sends || c->ranks == 1) {
 		return 0;
 	}
 	c->sends = 1;
-	return senders++ == 0 ? take(&c->send_memory, send_bytes) : 0;
+	int r = 0;
+	if (senders++ == 0) {
+		r = buffers(c, PAIRS);
+		r = r != 0 ? r : keep(c, BUFFER);
+	}
+	loaded();
+	return r;
 }
 
 API ncclSend(const void *from, size_t count, int type, int peer, struct communicator *c, void *stream) {
@@ -248,7 +331,7 @@ API ncclSend(const void *from, size_t count, int type, int peer, struct communic
 		return FAILED;
 	}
 	sent(c, peer, from, bytes_of(count, type));
-	return collective("ncclSend", bytes_of(count, type), stream);
+	return give("ncclSend", bytes_of(count, type), stream);
 }
 
 API ncclRecv(void *to, size_t count, int type, int peer, struct communicator *c, void *stream) {
@@ -256,5 +339,5 @@ API ncclRecv(void *to, size_t count, int type, int peer, struct communicator *c,
 		return FAILED;
 	}
 	received(c, peer, to, bytes_of(count, type), stream);
-	return collective("ncclRecv", bytes_of(count, type), stream);
+	return give("ncclRecv", bytes_of(count, type), stream);
 }

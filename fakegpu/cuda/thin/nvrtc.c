@@ -53,7 +53,4 @@ API nvrtcGetCUBINSize(void *made, size_t *bytes) { return (void)made, size(bytes
 API nvrtcGetCUBIN(void *made, char *to) { return (void)made, get(to, program, sizeof program); }
 API nvrtcGetProgramLogSize(void *made, size_t *bytes) { return (void)made, size(bytes, sizeof log_); }
 API nvrtcGetProgramLog(void *made, char *to) { return (void)made, get(to, log_, sizeof log_); }
-
-// Without header: cuDNN loads no compiler that lacks it.
-API __nvrtcCPEx(void) { return 0; }
 GAUGEBLOCK_API const char *nvrtcGetErrorString(int status) { return status == 0 ? "NVRTC_SUCCESS" : "an error of the fake GPU's compiler"; }
