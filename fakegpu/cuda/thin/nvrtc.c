@@ -54,3 +54,6 @@ API nvrtcGetCUBIN(void *made, char *to) { return (void)made, get(to, program, si
 API nvrtcGetProgramLogSize(void *made, size_t *bytes) { return (void)made, size(bytes, sizeof log_); }
 API nvrtcGetProgramLog(void *made, char *to) { return (void)made, get(to, log_, sizeof log_); }
 GAUGEBLOCK_API const char *nvrtcGetErrorString(int status) { return status == 0 ? "NVRTC_SUCCESS" : "an error of the fake GPU's compiler"; }
+
+// cuDNN compiles by this name, which has no declaration in public; it does not use it without finding it.
+API __nvrtcCPEx(void) { return 0; }
