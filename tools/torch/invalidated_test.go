@@ -4,11 +4,9 @@ import (
 	"errors"
 	"testing"
 
-	"gaugeblock/conformance"
 	"gaugeblock/conformance/perform"
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
-	"gaugeblock/tools/reference"
 )
 
 // TestInvalidatedCaptures: programs invalidate captures, and then call everything that must fail since 2.13
@@ -20,26 +18,15 @@ func TestInvalidatedCaptures(t *testing.T) {
 			if !invalidates(&trace.Header{Seed: int64(seed)}) {
 				continue
 			}
-			c := Conditions{Release: release}
-			source, h := conformance.Find("capture").NewSource(conformance.Seeded(seed), seed, c.header)
-			player, err := perform.NewOn(&h, reference.New, nil, nil)
-			must(t, err)
-			prepare(source.Program(), &h)
-			made := newMaker(source, h, seed)
-			for range 300 {
-				var op trace.Op
-				if !made.make(&op) {
-					continue
-				}
-				out := player.Perform(&op)
+			_, _, err := madeUp("capture", seed, Conditions{Release: release}, 300, func(op *trace.Op, out *perform.Result) {
 				if _, invalidated := errors.AsType[*spec.CaptureInvalidatedError](out.Err); invalidated {
 					met[op.Kind]++
 				}
 				if op.Kind == trace.OpCaptureEnd && out.Err != nil {
 					ended++
 				}
-				made.did(&op, &out)
-			}
+			})
+			must(t, err)
 		}
 		for _, kind := range []trace.OpKind{trace.OpMalloc, trace.OpRecordStream, trace.OpFree, trace.OpEmptyCache} {
 			if met[kind] > 0 != fails {

@@ -238,27 +238,36 @@ func (s *search) count(r *reply, programs int) {
 // crashed makes up the program once more in which a worker has crashed. Up to the crash both
 // did the same, so the reference alone leads to it.
 func (s *search) crashed(j *job, crash *Crash) (Outcome, error) {
-	source, h := conformance.Find(j.Area).NewSource(conformance.Seeded(crash.Seed), crash.Seed, j.header)
-	player, err := perform.New(&h, reference.New)
-	if err != nil {
+	o := Outcome{Difference: crash.difference(), Every: j.Every}
+	var err error
+	if o.Header, o.Ops, err = madeUp(j.Area, crash.Seed, j.Conditions, crash.Operation, func(*trace.Op, *perform.Result) {}); err != nil {
 		return Outcome{}, err
 	}
-	o := Outcome{Header: h, Difference: crash.difference(), Every: j.Every}
-	if exposes(&h) {
-		source.Program().ExposeForgottenUses()
+	o.Row, err = explain(&o)
+	return o, err
+}
+
+// madeUp makes up a program as a worker does, with so many operations, by the reference alone. told hears what
+// came of each.
+func madeUp(area string, seed uint64, c Conditions, length int, told func(*trace.Op, *perform.Result)) (h trace.Header, ops []trace.Op, err error) {
+	source, h := conformance.Find(area).NewSource(conformance.Seeded(seed), seed, c.header)
+	player, err := perform.New(&h, reference.New)
+	if err != nil {
+		return h, nil, err
 	}
-	made := newMaker(source, h, crash.Seed)
-	for len(o.Ops) < crash.Operation {
+	prepare(source.Program(), &h)
+	made := newMaker(source, h, seed)
+	for len(ops) < length {
 		var op trace.Op
 		if !made.make(&op) {
 			continue
 		}
-		o.Ops = append(o.Ops, op)
+		ops = append(ops, op)
 		out := player.Perform(&op)
+		told(&op, &out)
 		made.did(&op, &out)
 	}
-	o.Row, err = explain(&o)
-	return o, err
+	return h, ops, nil
 }
 
 // unexplained makes the program shorter and writes it down.
