@@ -15,17 +15,28 @@ import (
 // scratch makes a directory for what a command builds, which is also that of all temporary files
 // until it is removed. If a signal ends the command before, the processes that it has started end
 // and the directory is removed as well.
-func scratch(pattern string, ends func(os.Signal) bool) (dir string, remove func() error, err error) {
-	if dir, err = os.MkdirTemp("", pattern); err != nil {
+func scratch(pattern string, ends func(os.Signal) bool) (string, func() error, error) {
+	var dir string
+	made, atEnd := make(chan struct{}), make(chan struct{})
+	end := atSignal(func() {
+		<-made
+		removeAtSignal(dir, atEnd)
+	}, ends) // before there is what a signal must remove
+	var err error
+	dir, err = os.MkdirTemp("", pattern)
+	close(made)
+	if err != nil {
+		end()
 		return "", nil, err
 	}
 	const variable = "TMPDIR"
 	before, was := os.LookupEnv(variable)
 	if err := os.Setenv(variable, dir); err != nil {
+		end()
 		return "", nil, errors.Join(err, os.RemoveAll(dir))
 	}
-	end := atSignal(func() { removeAtSignal(dir) }, ends)
 	return dir, func() error {
+		close(atEnd)
 		end()
 		if was {
 			os.Setenv(variable, before)
@@ -37,15 +48,21 @@ func scratch(pattern string, ends func(os.Signal) bool) (dir string, remove func
 }
 
 // removeAtSignal ends the processes that the command has started and removes its directory. The command
-// goes on meanwhile, and may start the next process or write the next file: then it is done again.
-func removeAtSignal(dir string) {
+// goes on meanwhile, and may start the next process or write the next file. So it is done until the command has come
+// to its end, or for a second.
+func removeAtSignal(dir string, atEnd <-chan struct{}) {
 	const tries, pause = 100, 10 * time.Millisecond
+	over := false
 	for range tries {
 		killChildren(os.Getpid())
-		if os.RemoveAll(dir) == nil {
+		if err := os.RemoveAll(dir); err == nil && over {
 			return
 		}
-		time.Sleep(pause)
+		select {
+		case <-atEnd:
+			over = true
+		case <-time.After(pause):
+		}
 	}
 }
 
