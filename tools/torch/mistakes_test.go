@@ -15,12 +15,16 @@ import (
 	"gaugeblock/upstream"
 )
 
+// rareMistake is found within ten times as many operations as the others.
+const rareMistake = "PoolEndCompletesDeferred"
+
 // A mistake is one rule of a release that the reference takes from another release, with the area of
 // programs, and perhaps the settings, that find it soonest.
 type mistake struct{ release, rule, as, area, settings string }
 
 // mistakes are the rules that random programs reach: each is found within seededOperations from each
-// of seededStarts.
+// of seededStarts, but that of rareMistake, which needs a capture whose memory another of its streams uses, and a
+// routing that ends behind it.
 var mistakes = []mistake{
 	{"2.15", "Ties", "2.11", "core", ""},
 	{"2.15", "Ties", "2.12", "core", ""},
@@ -98,10 +102,14 @@ func (m *mistake) find(t *testing.T, this string, o binary.Options) (found []str
 	if m.settings != "" {
 		c.Settings = &m.settings
 	}
+	most := seededOperations
+	if m.rule == rareMistake {
+		most *= 10
+	}
 	for _, start := range seededStarts {
-		after, what := lookFor(t, this, o, m.area, start, c)
+		after, what := lookFor(t, this, o, m.area, start, c, most)
 		if after == 0 {
-			t.Errorf("from seed %d, nothing is found in %d operations", start, seededOperations)
+			t.Errorf("from seed %d, nothing is found in %d operations", start, most)
 		}
 		t.Log(what)
 		found = append(found, fmt.Sprint(after))

@@ -51,10 +51,10 @@ func TestSeeded(t *testing.T) {
 			area := change.Keys["area"]
 			program := buildChanged(t, root, change)
 			for _, start := range seededStarts {
-				if after, what := lookFor(t, this, o, area, start, Conditions{Release: "2.11"}); !unchanged[area] && after > 0 {
+				if after, what := lookFor(t, this, o, area, start, Conditions{Release: "2.11"}, seededOperations); !unchanged[area] && after > 0 {
 					t.Fatalf("area %s differs without a change: %s", area, what)
 				}
-				after, what := lookFor(t, program, o, area, start, Conditions{Release: "2.11"})
+				after, what := lookFor(t, program, o, area, start, Conditions{Release: "2.11"}, seededOperations)
 				if after == 0 {
 					t.Errorf("from seed %d, nothing is found in %d operations", start, seededOperations)
 					continue
@@ -121,7 +121,7 @@ func buildChanged(t *testing.T, root string, change *broken.Breakage) string {
 
 // lookFor performs programs of an area in a worker of the program, and returns after how many
 // operations something differs that no row explains; 0 if nothing does.
-func lookFor(t *testing.T, program string, o binary.Options, area string, start uint64, c Conditions) (after int, what string) {
+func lookFor(t *testing.T, program string, o binary.Options, area string, start uint64, c Conditions, most int) (after int, what string) {
 	t.Helper()
 	w, err := startWorkerOf(program, o)
 	if err != nil {
@@ -132,8 +132,8 @@ func lookFor(t *testing.T, program string, o binary.Options, area string, start 
 			t.Error(err)
 		}
 	}()
-	for done, seed := 0, start; done < seededOperations; seed++ {
-		c.Length, c.Every = min(1000, seededOperations-done), 100
+	for done, seed := 0, start; done < most; seed++ {
+		c.Length, c.Every = min(1000, most-done), 100
 		r, crash, err := w.do(&job{Area: area, Seed: seed, Programs: 1, Conditions: c})
 		if err != nil {
 			t.Fatal(err)
