@@ -231,7 +231,7 @@ func Summary(w *history.Workload) string {
 		return line + "; the history is complete."
 	}
 	reserved, _ := history.ReservedBytes(nil, w.InitialSegments)
-	return line + fmt.Sprintf("; the beginning of the history is missing. At its start %s is reserved, %s of it allocated.",
+	return line + fmt.Sprintf("; the beginning of the history is missing, and whether a memory fraction was reached in it. At its start %s is reserved, %s of it allocated.",
 		spec.FormatSize(reserved), spec.FormatSize(w.AllocatedAtStart()))
 }
 
