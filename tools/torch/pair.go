@@ -304,7 +304,7 @@ func (p *Pair) compareRemark(ours, theirs error) (what, our, their string) {
 		case p.header.Release == "2.14":
 			want = ""
 		case !rulesOf(&p.header).Settings.Has("expandable_segments_reserve"):
-		case pagesOf(e.SegmentSize, config) > pagesOf(config.Reserve.Of(e.DeviceTotal), config):
+		case config.Reserve != (spec.Reserve{}) && e.SegmentSize > config.Reserve.Of(e.DeviceTotal):
 			want = remarkReserve
 		default:
 			want = remarkAddresses
@@ -320,11 +320,6 @@ func (p *Pair) compareRemark(ours, theirs error) (what, our, their string) {
 		return "remark", want, got
 	}
 	return "", "", ""
-}
-
-// pagesOf is how many pages of large expandable segments some bytes take. A range has whole pages.
-func pagesOf(bytes uint64, c spec.Config) uint64 {
-	return (bytes + c.LargeSegmentSize - 1) / c.LargeSegmentSize
 }
 
 // saysDriver reports whether PyTorch has an error of the driver's interface. It keeps no number of
