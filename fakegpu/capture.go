@@ -206,16 +206,21 @@ func (g *GPU) addNode(c call, s *stream, w work) error {
 	if err := s.capture.usable(c); err != nil {
 		return err
 	}
-	n := &node{handle: spec.GraphNode(g.newHandle()), after: s.terminals, work: *w.clone()}
-	m := s.capture.order.Submit(s.chain)
-	n.epoch, n.behind = m.Epoch, m.Clock
+	n := s.capture.newNode(g, s, s.chain, s.terminals, *w.clone())
+	s.terminals = []spec.GraphNode{n.handle}
+	return nil
+}
+
+// newNode adds a node behind others to the graph, in a lane of its order. The stream is whose work it counts as.
+func (k *capture) newNode(g *GPU, s *stream, lane *happensbefore.Lane, after []spec.GraphNode, w work) *node {
+	m := k.order.Submit(lane)
+	n := &node{handle: spec.GraphNode(g.newHandle()), after: after, work: w, epoch: m.Epoch, behind: m.Clock}
 	if g.detector != nil {
 		g.detector.captured(g, s, n)
 	}
-	s.capture.graph.nodes = append(s.capture.graph.nodes, n)
+	k.graph.nodes = append(k.graph.nodes, n)
 	g.nodes[n.handle] = n
-	s.terminals = []spec.GraphNode{n.handle}
-	return nil
+	return n
 }
 
 // EndCapture implements spec.Executor. On a stream that only joined it fails and

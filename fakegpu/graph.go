@@ -88,16 +88,7 @@ func (g *GPU) AddEmptyNode(handle spec.Graph, after []spec.GraphNode) (spec.Grap
 		}
 		k.order.Wait(lane, before.behind)
 	}
-	m := k.order.Submit(lane)
-	n := &node{
-		handle: spec.GraphNode(g.newHandle()), after: slices.Clone(after), epoch: m.Epoch, behind: m.Clock,
-		work: work{kind: workEmpty, device: k.members[0].device},
-	}
-	if g.detector != nil {
-		g.detector.captured(g, k.members[0], n)
-	}
-	k.graph.nodes = append(k.graph.nodes, n)
-	g.nodes[n.handle] = n
+	n := k.newNode(g, k.members[0], lane, slices.Clone(after), work{kind: workEmpty, device: k.members[0].device})
 	return n.handle, nil
 }
 

@@ -49,6 +49,15 @@ func Named(list []Configuration, names []string) (chosen []Configuration, unknow
 	return chosen, ""
 }
 
+// Config reads the configuration's file.
+func (c Configuration) Config() (*tlc.Config, error) {
+	text, err := Files.ReadFile(c.Cfg)
+	if err != nil {
+		return nil, err
+	}
+	return ReadConfig(text, c.Cfg)
+}
+
 // defaultsFile is the module with the constants.
 const defaultsFile = "Defaults.tla"
 

@@ -86,11 +86,7 @@ func valuesOf(t *testing.T) map[string][]string {
 
 // addDigest adds what TLC found of a configuration.
 func addDigest(t *testing.T, c Configuration, alike map[string]map[string]string) {
-	text, err := Files.ReadFile(c.Cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	config, err := ReadConfig(text, c.Cfg)
+	config, err := c.Config()
 	if err != nil {
 		t.Fatal(err)
 	}

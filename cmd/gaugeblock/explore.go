@@ -180,11 +180,7 @@ func (c *exploreCommand) choose() ([]tla.Configuration, error) {
 
 // open reads a configuration, with other bounds if there are flags --set.
 func (c *exploreCommand) open(configuration tla.Configuration) (*bounded.Check, error) {
-	text, err := tla.Files.ReadFile(configuration.Cfg)
-	if err != nil {
-		return nil, err
-	}
-	cfg, err := tla.ReadConfig(text, configuration.Cfg)
+	cfg, err := configuration.Config()
 	if err != nil {
 		return nil, err
 	}

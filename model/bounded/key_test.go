@@ -30,11 +30,7 @@ func smallModules(t *testing.T) map[string]bounded.Module {
 		if c.Mirror == "" || c.Size != "small" || c.Expect != "ok" || slices.Contains(sameStates, c.Name) {
 			continue
 		}
-		text, err := tla.Files.ReadFile(c.Cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
-		cfg, err := tla.ReadConfig(text, c.Cfg)
+		cfg, err := c.Config()
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -45,11 +45,7 @@ func TestStepsAreMoves(t *testing.T) {
 }
 
 func takeSteps(t *testing.T, c tla.Configuration, did map[string]int) (steps int) {
-	text, err := tla.Files.ReadFile(c.Cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	config, err := tla.ReadConfig(text, c.Cfg)
+	config, err := c.Config()
 	if err != nil {
 		t.Fatal(err)
 	}

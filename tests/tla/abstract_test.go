@@ -57,11 +57,7 @@ func TestRefinement(t *testing.T) {
 		}
 		delete(mirrors, c.Name)
 		t.Run(c.Name, func(t *testing.T) {
-			text, err := tla.Files.ReadFile(c.Cfg)
-			if err != nil {
-				t.Fatal(err)
-			}
-			config, err := tla.ReadConfig(text, c.Cfg)
+			config, err := c.Config()
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -96,11 +92,7 @@ func TestRefinementWithGraphs(t *testing.T) {
 	if unknown != "" {
 		t.Fatalf("there is no configuration %s", unknown)
 	}
-	text, err := tla.Files.ReadFile(named[0].Cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	config, err := tla.ReadConfig(text, named[0].Cfg)
+	config, err := named[0].Config()
 	if err != nil {
 		t.Fatal(err)
 	}

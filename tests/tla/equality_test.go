@@ -67,11 +67,7 @@ func isTemporal(t *testing.T, c spectla.Configuration) bool {
 }
 
 func config(t *testing.T, c spectla.Configuration) *tlc.Config {
-	text, err := spectla.Files.ReadFile(c.Cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	cfg, err := spectla.ReadConfig(text, c.Cfg)
+	cfg, err := c.Config()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,16 +15,23 @@ type refusals struct{ first string }
 func (r *refusals) hear(operation int32, words [8]uint64, number int32) {
 	const invalidValue = 1
 	call, word := host.GivesBack(operation)
-	if call != "" && number == invalidValue && words[word] != 0 && r.first == "" {
-		r.first = fmt.Sprintf("%s of %#x was refused: it is not allocated", call, words[word])
+	if call != "" && number == invalidValue {
+		r.note(call, words[word])
 	}
 }
 
 // hearLine notes the answer to a call of the line protocol.
 func (r *refusals) hearLine(c *lineCall, answer *lineResult) {
 	gives := map[string]uint64{"free": c.Ptr, "unmap_page": c.Ptr, "free_address": c.Ptr, "release_page": c.Page}
-	if what := gives[c.Call]; what != 0 && answer.Error == "cudaErrorInvalidValue" && r.first == "" {
-		r.first = fmt.Sprintf("%s of %#x was refused: it is not allocated", c.Call, what)
+	if answer.Error == "cudaErrorInvalidValue" {
+		r.note(c.Call, gives[c.Call])
+	}
+}
+
+// note keeps the first; to give back nothing is no fault.
+func (r *refusals) note(call string, what uint64) {
+	if what != 0 && r.first == "" {
+		r.first = fmt.Sprintf("%s of %#x was refused: it is not allocated", call, what)
 	}
 }
 

@@ -67,7 +67,7 @@ func (a *avoider) avoids(op *trace.Op) bool {
 
 // did records an operation.
 func (a *avoider) did(op *trace.Op, out *perform.Result) {
-	if (out.Err != nil && op.Kind != trace.OpCaptureEnd) || out.Skipped {
+	if changesNothing(op, out) {
 		return
 	}
 	a.captured.follow(op)

@@ -100,7 +100,7 @@ func EdgeConfigurations() ([]tla.Configuration, error) {
 		if c.Mirror == "" || c.Expect != "ok" || edges.NotDriven[c.Name] != "" {
 			continue
 		}
-		config, err := configOf(c)
+		config, err := c.Config()
 		if err != nil {
 			return nil, err
 		}
@@ -118,14 +118,6 @@ func EdgeConfigurations() ([]tla.Configuration, error) {
 		}
 	}
 	return list, nil
-}
-
-func configOf(c tla.Configuration) (*tlc.Config, error) {
-	text, err := tla.Files.ReadFile(c.Cfg)
-	if err != nil {
-		return nil, err
-	}
-	return tla.ReadConfig(text, c.Cfg)
 }
 
 // edgeRun is a configuration under way.
@@ -180,7 +172,7 @@ func (e EdgeRun) Run(c tla.Configuration) (EdgeReport, error) {
 
 // open explores the configuration.
 func (r *edgeRun) open(c tla.Configuration) (err error) {
-	if r.config, err = configOf(c); err != nil {
+	if r.config, err = c.Config(); err != nil {
 		return err
 	}
 	r.release = r.PyTorch.Release()

@@ -181,6 +181,11 @@ func (m *mismatch) inCapture(op *trace.Op) bool {
 	return len(m.facts.begun) > 0
 }
 
+// changesNothing reports whether an operation has left everything as it was. The end of a capture that fails ends it.
+func changesNothing(op *trace.Op, out *perform.Result) bool {
+	return out.Err != nil && op.Kind != trace.OpCaptureEnd || out.Skipped
+}
+
 // follow records an operation that the reference has performed.
 func (m *mismatch) follow(op *trace.Op, out *perform.Result, g *fakegpu.GPU) {
 	f := &m.facts
@@ -196,7 +201,7 @@ func (m *mismatch) follow(op *trace.Op, out *perform.Result, g *fakegpu.GPU) {
 	if _, invalidated := errors.AsType[*spec.CaptureInvalidatedError](out.Err); invalidated && op.Kind == trace.OpRecordStream {
 		f.refusedUses[op.ID] = true
 	}
-	if (out.Err != nil && op.Kind != trace.OpCaptureEnd) || out.Skipped {
+	if changesNothing(op, out) {
 		return
 	}
 	m.uses(op, g)

@@ -105,11 +105,7 @@ func stopAfter(t *testing.T, options *explore.Options[*bounded.State], first str
 }
 
 func open(t *testing.T, c tla.Configuration, constants []string) *bounded.Check {
-	text, err := tla.Files.ReadFile(c.Cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	cfg, err := tla.ReadConfig(text, c.Cfg)
+	cfg, err := c.Config()
 	if err != nil {
 		t.Fatal(err)
 	}

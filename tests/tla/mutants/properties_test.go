@@ -99,11 +99,7 @@ func TestEveryPropertyIsBroken(t *testing.T) {
 }
 
 func propertiesOf(t *testing.T, c tla.Configuration) []string {
-	text, err := tla.Files.ReadFile(c.Cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	config, err := tla.ReadConfig(text, c.Cfg)
+	config, err := c.Config()
 	if err != nil {
 		t.Fatal(err)
 	}

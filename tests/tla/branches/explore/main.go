@@ -60,11 +60,7 @@ func run(names []string) error {
 }
 
 func explored(c tla.Configuration) (*Output, error) {
-	text, err := tla.Files.ReadFile(c.Cfg)
-	if err != nil {
-		return nil, err
-	}
-	config, err := tla.ReadConfig(text, c.Cfg)
+	config, err := c.Config()
 	if err != nil {
 		return nil, err
 	}
