@@ -94,3 +94,129 @@ func TestTorchAlone(t *testing.T) {
 		}
 	}
 }
+
+// holds says what is wrong with a range, given what a rank reserved in several runs on H200s: each of them is in it, and
+// it is no wider than twice what they differ by and 2 %.
+func (x *RankRange) holds(truths []uint64) string {
+	least, most := slices.Min(truths), slices.Max(truths)
+	allowed := 2*(most-least) + most/50
+	switch {
+	case least < x.Least || most > x.Most:
+		return fmt.Sprintf("%d to %d of the H200s are not in %d to %d", least, most, x.Least, x.Most)
+	case x.Most-x.Least > allowed:
+		return fmt.Sprintf("%d to %d is wider than %d", x.Least, x.Most, allowed)
+	}
+	return ""
+}
+
+// A range holds what was seen at its ends, and is as wide as is allowed and no wider.
+func TestHolds(t *testing.T) {
+	for _, c := range []struct {
+		least, most uint64
+		truths      []uint64
+		wrong       string
+	}{
+		{100, 200, []uint64{150, 100, 200}, ""},
+		{100, 200, []uint64{99, 150}, "not in"},
+		{100, 200, []uint64{201, 150}, "not in"},
+		{100, 102, []uint64{100}, ""},
+		{100, 103, []uint64{100}, "wider"},
+		{1000, 1223, []uint64{1000, 1100}, "wider"},
+		{1000, 1222, []uint64{1000, 1100}, ""},
+	} {
+		got := (&RankRange{Least: c.least, Most: c.most}).holds(c.truths)
+		if (got == "") != (c.wrong == "") || !strings.Contains(got, c.wrong) {
+			t.Errorf("%+v: %q", c, got)
+		}
+	}
+}
+
+// A bounded program has what its ranks reserved in several runs, by rank. One without ranks has one list.
+type bounded struct {
+	name     string
+	program  []string
+	settings string
+	truths   [][]uint64
+}
+
+// boundedPrograms are those of testdata/parallel.py, of ../shared/programs on two H200s, and of ../shared/torch on one.
+func boundedPrograms(t *testing.T) (all []bounded) {
+	var kinds map[string][]rankTruth
+	if err := readJSON(filepath.Join("testdata", "parallel.json"), &kinds); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range slices.Sorted(maps.Keys(kinds)) {
+		kind, expandable := strings.CutSuffix(name, ".expandable")
+		p := bounded{name: name, program: []string{filepath.Join("testdata", "parallel.py"), kind}, truths: make([][]uint64, 2)}
+		if expandable {
+			p.settings = "expandable_segments:True"
+		}
+		for _, x := range kinds[name] {
+			p.truths[x.Rank] = append(p.truths[x.Rank], x.PeakReserved)
+		}
+		all = append(all, p)
+	}
+	folder := shared(t)
+	for _, name := range []string{"ddp.default", "ddp.expandable", "fsdp2.default", "fsdp2.expandable"} {
+		kind, _, _ := strings.Cut(name, ".")
+		p := bounded{name: "programs/" + name, program: []string{filepath.Join(folder, "programs2.py"), kind}, truths: make([][]uint64, 2)}
+		for rank := range 2 {
+			for _, run := range []string{"a", "b"} {
+				var x truth
+				if err := readJSON(filepath.Join(folder, fmt.Sprintf("%s.%s.rank%d.json", name, run, rank)), &x); err != nil {
+					t.Fatal(err)
+				}
+				p.settings, p.truths[rank] = x.Settings, append(p.truths[rank], x.PeakReserved)
+			}
+		}
+		all = append(all, p)
+	}
+	streams := []string{filepath.Join(filepath.Dir(folder), "torch", "workloads.py"), "two_streams", "0"}
+	return append(all,
+		bounded{"two_streams.default", streams, "", [][]uint64{{476 << 20, 592 << 20, 696 << 20, 952 << 20}}},
+		bounded{"two_streams.expandable", streams, "expandable_segments:True", [][]uint64{{582 << 20, 622 << 20, 742 << 20, 822 << 20}}})
+}
+
+// outside are the ranges that are known not to be as they should, with the reason.
+var outside = map[string]string{}
+
+// What a program reserved in each run on H200s is in the range that --range tells, of each rank, and the range is not
+// much wider.
+func TestTorchRanges(t *testing.T) {
+	python := pythons(t)[0]
+	var rows []string
+	for _, p := range boundedPrograms(t) {
+		t.Run(p.name, func(t *testing.T) {
+			command := []string{python}
+			if len(p.truths) > 1 {
+				command = append(command, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", fmt.Sprint(len(p.truths)))
+			}
+			o := Options{Command: append(append(command, p.program...), filepath.Join(t.TempDir(), "out")), Settings: p.settings}
+			first := runs(t, o, 0)
+			r := &Record{Result: first, Summary: first.Summarize()}
+			err := r.Bound(func(slower float64, elsewhere bool) (*Result, error) {
+				timed := o
+				timed.Slower, timed.Elsewhere, timed.Streams = slower, elsewhere, true
+				return runs(t, timed, 0), nil
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for rank, truths := range p.truths {
+				x := RankRange{Least: r.Range.Least, Most: r.Range.Most}
+				if len(r.Range.Ranks) > 0 {
+					x = r.Range.Ranks[rank]
+				} else if all := r.ranks(); len(all) > 0 {
+					x.Least, x.Most = all[rank].reserved, all[rank].reserved
+				}
+				wrong := x.holds(truths)
+				rows = append(rows, fmt.Sprintf("| %s, rank %d | %d to %d | %d to %d | %s |", p.name, rank,
+					slices.Min(truths)>>20, slices.Max(truths)>>20, x.Least>>20, x.Most>>20, wrong))
+				if known := outside[fmt.Sprintf("%s, rank %d", p.name, rank)]; (wrong != "") != (known != "") {
+					t.Errorf("rank %d: %q, known: %q", rank, wrong, known)
+				}
+			}
+		})
+	}
+	t.Log("\n| program | H200s, MiB | range | |\n|---|---|---|---|\n" + strings.Join(rows, "\n"))
+}

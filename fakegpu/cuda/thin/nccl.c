@@ -13,7 +13,7 @@ struct communicator {
 	char name[NAME_BYTES];
 	uint64_t collectives; // of this rank so far
 	struct channel **of;  // by rank; NULL: nobody is there to speak with
-	void *memory[128];
+	void *memory[144];
 	int pieces;
 	int first, works, sends;
 };
@@ -23,13 +23,18 @@ struct communicator {
 // communicators is an estimate.
 //
 // Where the program's memory lies depends on it, which decides among equal blocks. So it is taken in the pieces that
-// were seen there. The first communicator leaves a hole of 180 MiB; NCCL's buffers come when ranks first speak; and the
-// first kernel of NCCL leaves a hole of 504 MiB, since the driver gives kernels another area for their own memory. That
-// is so for small ones too, but DDP's first buffers lie elsewhere: here it is the first that moves a MiB, or the fifth.
-enum { MIB = 1 << 20, CHUNK = 32 * MIB, START = 192 * MIB, REST = 127991808, CHANNELS = 24, BUFFER = 10 * MIB, FLAGS = 2 * MIB, SMALL = 4 };
-static const size_t hole_at_start = 180 * MIB, hole_of_kernels = 504 * MIB, further_bytes = 301989888;
-static _Atomic int communicators, senders;
-static void *_Atomic kernels_memory;
+// were seen there: the first communicator leaves a hole of 180 MiB, and NCCL's buffers come when ranks first speak.
+//
+// The driver has one area for the local memory of kernels, as large as the kernel needs that needs most so far. When one
+// comes that needs more, it takes a larger area elsewhere and leaves a hole where the smaller one was. A context has 504
+// MiB; kernels that gather, reduce and scatter need 690, that which broadcasts 694, and that which sends and receives 982.
+// DDP first gathers and then broadcasts, which leaves the holes of both. The first handle of cuBLAS takes 64 MiB of the
+// newest hole.
+enum { MIB = 1 << 20, CHUNK = 32 * MIB, REST = 46202880, HANDLE = 64 * MIB, CHANNELS = 24, BUFFER = 10 * MIB, FLAGS = 2 * MIB };
+enum { OF_CONTEXT = 504, OF_COLLECTIVES = 690, OF_BROADCAST = 694, OF_SENDS = 982 }; // local memory in MiB
+static const size_t hole_at_start = 180 * MIB, further_bytes = 301989888;
+static _Atomic int communicators, senders, local;
+static void *_Atomic contexts_memory, *_Atomic handle;
 
 static int take(void **memory, size_t bytes) {
 	WORDS((uint64_t)gaugeblock_current_runtime(), bytes);
@@ -64,12 +69,12 @@ static int start(struct communicator *c) {
 	void *area, *hole;
 	c->first = 1;
 	int r = keep(c, REST);
-	r = r != 0 ? r : keep(c, START);
-	r = r != 0 ? r : hollow(c, &area, hole_of_kernels);
+	r = r != 0 ? r : hollow(c, &area, (size_t)OF_CONTEXT * MIB);
 	if (r != 0) {
 		return r;
 	}
-	give_back(atomic_exchange(&kernels_memory, area));
+	local = OF_CONTEXT;
+	give_back(atomic_exchange(&contexts_memory, area));
 	r = hollow(c, &hole, hole_at_start);
 	if (r == 0) {
 		give_back(hole);
@@ -96,8 +101,33 @@ static int connect_all(struct communicator *c) {
 	return r != 0 ? r : buffers(c, CHANNELS);
 }
 
-// loaded: a kernel of NCCL is there.
-static void loaded(void) { give_back(atomic_exchange(&kernels_memory, NULL)); }
+// needs is before a kernel that needs so much local memory, in MiB. What the area has more than before is kept, in whole
+// chunks.
+static int needs(struct communicator *c, int most) {
+	int before = local;
+	do {
+		if (most <= before) {
+			return 0;
+		}
+	} while (!atomic_compare_exchange_weak(&local, &before, most));
+	int r = 0;
+	if (before == OF_CONTEXT) {
+		give_back(atomic_exchange(&contexts_memory, NULL));
+	} else {
+		void *hole;
+		r = hollow(c, &hole, (size_t)before * MIB);
+		if (r == 0) {
+			give_back(hole);
+		}
+	}
+	if (r == 0 && most != OF_SENDS) { // then NCCL's buffers fill the hole first
+		void *first = NULL;
+		r = take(&first, HANDLE);
+		give_back(atomic_exchange(&handle, first));
+	}
+	size_t more = ((size_t)(most - before) * MIB + CHUNK / 2) / CHUNK * CHUNK;
+	return r != 0 || more == 0 ? r : keep(c, more);
+}
 
 // channel_of is that in which a rank speaks, to all or to one.
 static struct channel *channel_of(const struct communicator *c, int from, int to) {
@@ -261,43 +291,40 @@ static int give(const char *name, size_t bytes, void *stream) {
 	return gaugeblock_launch_sized(name, stream, LINK * bytes + (late == NULL ? 0 : strtoull(late, NULL, 10)), 0) == 0 ? 0 : FAILED;
 }
 
-static int collective(const char *name, struct communicator *c, size_t bytes, void *stream) {
-	int r = c->first && c->works == 0 ? connect_all(c) : 0;
-	if (bytes >= MIB || ++c->works > SMALL) {
-		c->works = SMALL;
-		loaded();
-	}
+static int collective(const char *name, struct communicator *c, int local_memory, size_t bytes, void *stream) {
+	int r = c->first && c->works++ == 0 ? connect_all(c) : 0;
+	r = r != 0 || c->ranks == 1 ? r : needs(c, local_memory);
 	return r == 0 ? give(name, bytes, stream) : FAILED;
 }
 
 API ncclAllReduce(const void *from, void *to, size_t count, int type, int operation, struct communicator *c, void *stream) {
 	size_t bytes = bytes_of(count, type);
 	exchange(c, stream, &(Exchange){REDUCE, type, operation, -1, from, to, bytes, 0, bytes});
-	return collective("ncclAllReduce", c, bytes, stream);
+	return collective("ncclAllReduce", c, OF_COLLECTIVES, bytes, stream);
 }
 
 API ncclReduceScatter(const char *from, void *to, size_t count, int type, int operation, struct communicator *c, void *stream) {
 	size_t bytes = bytes_of(count, type);
 	exchange(c, stream, &(Exchange){REDUCE, type, operation, -1, from, to, bytes * (size_t)c->ranks, bytes * (size_t)c->rank, bytes});
-	return collective("ncclReduceScatter", c, bytes * (size_t)c->ranks, stream);
+	return collective("ncclReduceScatter", c, OF_COLLECTIVES, bytes * (size_t)c->ranks, stream);
 }
 
 API ncclAllGather(const void *from, char *to, size_t count, int type, struct communicator *c, void *stream) {
 	size_t bytes = bytes_of(count, type);
 	exchange(c, stream, &(Exchange){GATHER, type, 0, -1, from, to, bytes, 0, bytes});
-	return collective("ncclAllGather", c, bytes * (size_t)c->ranks, stream);
+	return collective("ncclAllGather", c, OF_COLLECTIVES, bytes * (size_t)c->ranks, stream);
 }
 
 API ncclAlltoAll(const char *from, char *to, size_t count, int type, struct communicator *c, void *stream) {
 	size_t bytes = bytes_of(count, type);
 	exchange(c, stream, &(Exchange){GATHER, type, 0, -1, from, to, bytes * (size_t)c->ranks, bytes * (size_t)c->rank, bytes});
-	return collective("ncclAlltoAll", c, bytes * (size_t)c->ranks, stream);
+	return collective("ncclAlltoAll", c, OF_SENDS, bytes * (size_t)c->ranks, stream);
 }
 
 API ncclBroadcast(const void *from, void *to, size_t count, int type, int root, struct communicator *c, void *stream) {
 	size_t bytes = bytes_of(count, type);
 	exchange(c, stream, &(Exchange){ROOT, type, 0, root, from, to, bytes, 0, bytes});
-	return collective("ncclBroadcast", c, bytes, stream);
+	return collective("ncclBroadcast", c, OF_BROADCAST, bytes, stream);
 }
 
 API ncclBcast(void *buffer, size_t count, int type, int root, struct communicator *c, void *stream) {
@@ -307,7 +334,7 @@ API ncclBcast(void *buffer, size_t count, int type, int root, struct communicato
 API ncclReduce(const void *from, void *to, size_t count, int type, int operation, int root, struct communicator *c, void *stream) {
 	size_t bytes = bytes_of(count, type);
 	exchange(c, stream, &(Exchange){REDUCE, type, operation, -1, from, c->rank == root ? to : NULL, bytes, 0, bytes});
-	return collective("ncclReduce", c, bytes, stream);
+	return collective("ncclReduce", c, OF_COLLECTIVES, bytes, stream);
 }
 
 // sends: this rank sends to another alone, or receives.
@@ -322,8 +349,7 @@ static int sends(struct communicator *c) {
 		r = buffers(c, PAIRS);
 		r = r != 0 ? r : keep(c, BUFFER);
 	}
-	loaded();
-	return r;
+	return r != 0 ? r : needs(c, OF_SENDS);
 }
 
 API ncclSend(const void *from, size_t count, int type, int peer, struct communicator *c, void *stream) {
