@@ -110,23 +110,21 @@ static int needs(struct communicator *c, int most) {
 			return 0;
 		}
 	} while (!atomic_compare_exchange_weak(&local, &before, most));
-	int r = 0;
+	size_t more = ((size_t)(most - before) * MIB + CHUNK / 2) / CHUNK * CHUNK;
+	int r = more == 0 ? 0 : keep(c, more);
+	void *hole = NULL;
 	if (before == OF_CONTEXT) {
-		give_back(atomic_exchange(&contexts_memory, NULL));
-	} else {
-		void *hole;
+		hole = atomic_exchange(&contexts_memory, NULL);
+	} else if (r == 0) {
 		r = hollow(c, &hole, (size_t)before * MIB);
-		if (r == 0) {
-			give_back(hole);
-		}
 	}
+	give_back(hole);
 	if (r == 0 && most != OF_SENDS) { // then NCCL's buffers fill the hole first
 		void *first = NULL;
 		r = take(&first, HANDLE);
 		give_back(atomic_exchange(&handle, first));
 	}
-	size_t more = ((size_t)(most - before) * MIB + CHUNK / 2) / CHUNK * CHUNK;
-	return r != 0 || more == 0 ? r : keep(c, more);
+	return r;
 }
 
 // channel_of is that in which a rank speaks, to all or to one.
