@@ -97,7 +97,8 @@ var rules = []rule{
 }
 
 // addedNodes: 2.9 has not reused a block, since its added nodes are not before all of the stream's last ones, or has asked
-// for the nodes of a stream that is not captured; or a capture cannot end, since a node is on a stream that was not joined.
+// for the nodes of a stream that is not captured; or it has reused one whose streams had nothing captured when it was
+// freed; or a capture cannot end, since a node is on a stream that was not joined.
 func (m *mismatch) addedNodes() bool {
 	if m.Header.Release != "2.9" || !m.config.GraphCaptureRecordStreamReuse {
 		return false
@@ -112,7 +113,10 @@ func (m *mismatch) addedNodes() bool {
 		return !m.captured
 	}
 	d := m.Difference
-	return completedFrees(d.ours.Entries) > completedFrees(d.theirs.Entries)
+	return completedFrees(d.ours.Entries) > completedFrees(d.theirs.Entries) ||
+		slices.ContainsFunc(d.theirs.Entries, func(e spec.TraceEntry) bool {
+			return e.Action == spec.ActionFreeCompleted && m.unmarked[e.Addr]
+		})
 }
 
 // otherObject: the order of frees has decided which Block object survives, and so a tie.
