@@ -46,6 +46,9 @@ var rules = []rule{
 		return m.op.Kind == trace.OpFree && (m.facts.refusedUses[m.op.ID] || invalidated && m.says("Invalid stream capture status"))
 	}},
 	{"captures/eager-use", func(m *mismatch) bool { return m.facts.eagerUse }},
+	{"failures/event-record", func(m *mismatch) bool { // on a stream whose capture is invalidated
+		return m.op.Kind == trace.OpFree && m.cudaError(901) && m.refused("driver: RecordEvent")
+	}},
 	{"captures/events-queried", func(m *mismatch) bool { return m.strict && m.cudaError(907) && m.op.Kind == trace.OpMalloc }},
 	{"failures/event-query", func(m *mismatch) bool { return m.facts.queryFailed }},
 	{"order/private-pools", (*mismatch).otherPool},
