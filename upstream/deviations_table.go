@@ -547,7 +547,7 @@ var deviations = []Deviation{
 			"waiting for the second stream.",
 		Ours:  "The block is still allocated, with all its stream uses.",
 		Held:  []string{"alloc/testdata/driver_failures", "alloc/testdata/event_failures"},
-		Shown: []string{"tools/torch.TestRowsOfFailures"},
+		Shown: []string{"tools/torch.TestRowsOfFailures", "tools/torch.TestRowsOfCaptures"},
 	},
 	{
 		ID: "failures/deferred-event",
