@@ -34,7 +34,8 @@ report "$work/ranks" -o "$work/ranks.html"
 report "$work/iterations" -o "$work/iterations.html"
 kinds="one: timeline:#allocations-section entry:#entry=5000 two: ranks: iterations:"
 if "${PYTHON:-python3}" -c 'import torch' 2>/dev/null; then
-	"$gaugeblock" run --gpu h200 --report "$work/run.html" -- "${PYTHON:-python3}" "$root/tools/run/testdata/train.py" >/dev/null
+	# In the checkout, where the libraries of the fake GPU can be built.
+	(cd "$root" && "$gaugeblock" run --gpu h200 --report "$work/run.html" -- "${PYTHON:-python3}" "$root/tools/run/testdata/train.py" >/dev/null)
 	kinds="$kinds run:"
 else
 	echo "skipped: the page of a run, which needs PyTorch (PYTHON=...)"
