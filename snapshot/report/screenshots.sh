@@ -33,7 +33,7 @@ report "$runs/gpt_oom7.default.nolimit.pickle.gz" "$runs/gpt_oom7.default.limit.
 report "$work/ranks" -o "$work/ranks.html"
 report "$work/iterations" -o "$work/iterations.html"
 kinds="one: timeline:#allocations-section entry:#entry=5000 two: ranks: iterations:"
-if "${PYTHON:-python3}" -c 'import torch' 2>/dev/null; then
+if "${PYTHON:-python3}" -c 'from importlib.util import find_spec as find; exit(not find("torch"))'; then
 	# In the checkout, where the libraries of the fake GPU can be built.
 	(cd "$root" && "$gaugeblock" run --gpu h200 --report "$work/run.html" -- "${PYTHON:-python3}" "$root/tools/run/testdata/train.py" >/dev/null)
 	kinds="$kinds run:"
