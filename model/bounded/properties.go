@@ -161,7 +161,6 @@ func (c *CachingAllocator) ofSteps() map[string]func(from *model.State, label in
 func (c *CachingAllocator) ofStates() map[string]func(*model.State) bool {
 	return map[string]func(*model.State) bool{
 		"RangesHaveRoom":             c.rangesHaveRoom,
-		"NothingMergeableSideBySide": noMergeableNeighbours,
 		"OversizeSegmentsAreWhole":   c.oversizeSegmentsAreWhole,
 		"BlocksFitRequests":          blocksFitRequests,
 		"EmptyCacheReleasesAll":      c.emptyCacheReleasesAll,

@@ -27,7 +27,6 @@ var changes = map[string]func(s *bounded.State) bool{
 		return eachHeld(s, func(h model.Held) { s.Truth = s.Truth.Hold(h) })
 	},
 	"NoMergeableNeighbours":      splitAll,
-	"NothingMergeableSideBySide": splitAll,
 	"SizesAndAlignment": func(s *bounded.State) bool {
 		return eachBlock(s, func(g *model.Segment, _ *model.Block) bool { g.Size++; return true })
 	},
