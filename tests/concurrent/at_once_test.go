@@ -16,7 +16,7 @@ import (
 )
 
 // longestWait is for how long all goroutines may wait.
-var longestWait = 20 * time.Second
+var longestWait = 10 * time.Second
 
 // atOnce calls a function on 16 goroutines. Each of these says when a call has come back. If none comes
 // back for long they wait for a lock that nobody gives back, and the process ends with their stacks.
