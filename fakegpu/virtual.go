@@ -180,11 +180,24 @@ func (g *GPU) reservedAround(c call, r spec.Range) (*area, error) {
 	return a, nil
 }
 
-// MapPage implements spec.VirtualMemory. One page may be mapped at several
-// addresses.
-func (g *GPU) MapPage(ptr spec.Ptr, bytes uint64, handle spec.PageHandle) error {
+// ReserveForPool reserves addresses for a pool of the driver's: what is mapped there is the
+// driver's to give back.
+func (g *GPU) ReserveForPool(dev spec.Device, bytes uint64) (spec.Ptr, error) {
+	at, err := g.ReserveAddress(dev, bytes)
 	g.machine.mu.Lock()
 	defer g.machine.mu.Unlock()
+	for _, f := range g.listeners {
+		f(MemoryCall{Call: "ReserveForPool", Device: dev, Ptr: at, Bytes: bytes, Err: err})
+	}
+	return at, err
+}
+
+// MapPage implements spec.VirtualMemory. One page may be mapped at several
+// addresses.
+func (g *GPU) MapPage(ptr spec.Ptr, bytes uint64, handle spec.PageHandle) (err error) {
+	g.machine.mu.Lock()
+	defer g.machine.mu.Unlock()
+	defer func() { g.tell(callMapPage, 0, ptr, bytes, err) }()
 	if err := g.enter(callMapPage); err != nil {
 		return err
 	}
