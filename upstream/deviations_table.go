@@ -336,8 +336,8 @@ var deviations = []Deviation{
 		ID:    "captures/reuse-nodes",
 		From:  "2.9",
 		Until: "2.9",
-		Upstream: "With `graph_capture_record_stream_reuse` a free in a capture adds empty nodes, which can keep memory from being reused and " +
-			"the capture from ending. A malloc for a stream that is not captured can fail an assertion.",
+		Upstream: "With `graph_capture_record_stream_reuse` a free in a capture adds empty nodes, which decide what memory is reused, and can " +
+			"keep the capture from ending. A malloc for a stream that is not captured can fail an assertion.",
 		Ours:  "As later releases.",
 		Shown: []string{"tools/torch.TestRowsOfCaptures"},
 	},
@@ -547,7 +547,7 @@ var deviations = []Deviation{
 			"waiting for the second stream.",
 		Ours:  "The block is still allocated, with all its stream uses.",
 		Held:  []string{"alloc/testdata/driver_failures", "alloc/testdata/event_failures"},
-		Shown: []string{"tools/torch.TestRowsOfFailures"},
+		Shown: []string{"tools/torch.TestRowsOfFailures", "tools/torch.TestRowsOfCaptures"},
 	},
 	{
 		ID: "failures/deferred-event",

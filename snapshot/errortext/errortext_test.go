@@ -61,6 +61,7 @@ func TestExplain(t *testing.T) {
 func TestSizesAreRanges(t *testing.T) {
 	for text, want := range map[[2]string][2]uint64{
 		{"512", "bytes"}: {512, 512}, {"1.00", "KiB"}: {1018, 1029}, {"2", "KiB"}: {2048, 3072}, {"1.5", "GiB"}: {1556925644, 1664299827}, {"7", ""}: {7, 7},
+		{"2", "EiB"}: {2 << 60, 3 << 60}, {"9", "EiB"}: {1 << 62, 1 << 62},
 	} {
 		if got := parseSize(text[0], text[1]); got.Low != want[0] || got.High != want[1] {
 			t.Errorf("%v: %+v", text, *got)

@@ -72,6 +72,8 @@ func TestConclusions(t *testing.T) {
 		{"a segment of 2 MiB", strings.NewReplacer("3.00 GiB", "2.00 MiB", "1.00 GiB is", "0.50 MiB is", "512.00 MiB", "1.00 MiB").Replace(whole), Shortage, false, "at most 1 MiB", "that much is sure"},
 		{"in pieces", pieces, Fragmentation, false, "Likely to help: PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True", ""},
 		{"in pieces, no byte free", strings.Replace(pieces, "1.00 GiB is free", "0 bytes is free", 1), Shortage, false, "it may lend memory of the host", "export"},
+		{"in pieces, no byte free, and enough is cached", strings.NewReplacer("3.00 GiB", "2.00 GiB", "1.00 GiB is free", "0 bytes is free").Replace(pieces), Fragmentation, false, "No byte is free, which is how Windows tells it", "Likely to help: PYTORCH"},
+		{"another process has just enough", "CUDA out of memory. Tried to allocate 4000 bytes. GPU 0 has a total capacity of 10000 bytes of which 1000 bytes is free. Process 42 has 3000 bytes memory in use. Including non-PyTorch memory, this process has 6000 bytes memory in use. Of the allocated memory 5000 bytes is allocated by PyTorch, and 0 bytes is reserved by PyTorch but unallocated.", Shortage, true, fitsWithoutOthers, ""},
 		{"in pieces, a fraction, and the device has enough", "CUDA out of memory. Tried to allocate 2.00 MiB. GPU 0 has a total capacity of 79.19 GiB of which 60.00 GiB is free. 1.05 GiB allowed; Of the allocated memory 1017.00 MiB is allocated by PyTorch, and 55.00 MiB is reserved by PyTorch but unallocated.", Fraction, false, "likely the memory fraction", "Likely to help"},
 		{"in pieces, on Windows", "C:\\Users\\me\\a.py\n" + pieces, Fragmentation, false, "not advised: the program runs on Windows", "Likely to help"},
 		{"in pieces, with DeepEP", "site-packages/deep_ep/buffer.py\n" + pieces, Fragmentation, false, "not advised: the text has DeepEP", "Likely to help"},
@@ -89,6 +91,7 @@ func TestConclusions(t *testing.T) {
 		{"cudaMallocAsync", async, Unknown, false, "9.39 GiB (to within", "shortage"},
 		{"cudaMallocAsync, which records nothing", async, Unknown, false, "backend:native", "record the run from its start ("},
 		{"cudaMallocAsync, more than there can be", strings.Replace(async, "1.50 GiB", "15.00 GiB", 1), Shortage, true, "", ""},
+		{"cudaMallocAsync, more than there can be but for the rounding", strings.NewReplacer("1.50 GiB", "9.51 GiB", "100.00 MiB", "5.00 GiB").Replace(async), Shortage, false, "", "that much is sure"},
 		{"cudaMallocAsync, a fraction", strings.Replace(async, "17179869184.00", "31.00", 1), Fraction, true, "allows 31.00 GiB", ""},
 		{"MPS", "MPS backend out of memory (MPS allocated: 6.00 GiB, other allocations: 1.00 GiB, max allowed: 6.80 GiB). Tried to allocate 459.00 MiB on private pool.", Fraction, true, "PYTORCH_MPS_HIGH_WATERMARK_RATIO allows 6.80 GiB", "gaugeblock"},
 		{"on WSL", "Linux 5.15.153.1-microsoft-standard-WSL2\n" + whole, Shortage, false, "it may lend memory of the host", "that much is sure"},
@@ -260,6 +263,14 @@ func TestTables(t *testing.T) {
 		if old, now := before.Explain(), m.Explain(); old != now {
 			t.Errorf("with MB for MiB:\n%s\nnot\n%s", old, now)
 		}
+	}
+	for device, want := range map[string]bool{"0": false, "1": true} { // the error is of device 1
+		if m := Find(whole + "\n" + table(device, "100") + reserved); (m.Table != nil) != want {
+			t.Errorf("an error has the table of device %s: %t", device, !want)
+		}
+	}
+	if m := Find(whole); m.Table != nil {
+		t.Errorf("a table out of nothing: %+v", m.Table)
 	}
 }
 

@@ -72,7 +72,7 @@ func Devices(f *snapshot.File, chosen spec.Device) (devices []spec.Device, more 
 // Build makes the report of a device of a snapshot. Without history it shows the end only. A
 // device without segments and without history is an error.
 func Build(f *snapshot.File, o Options) (*Data, error) {
-	b := &builder{file: f, device: o.Device, settings: history.DefaultSettings(), sizes: bins{}, limits: limitsFor(o.Share), progress: o.Progress}
+	b := &builder{file: f, device: o.Device, settings: history.DefaultSettings(), sizes: bins{}, limits: limitsFor(o.Share), share: o.Share, progress: o.Progress}
 	b.data = &Data{
 		Title: shorten(o.Title), Device: int(o.Device),
 		OOMs: []OutOfMemory{}, Layouts: []Layout{}, Notes: []string{}, Stacks: newStacks(o.Share),
@@ -132,6 +132,7 @@ type builder struct {
 	sizes    bins
 	sites    *siteTable
 	limits   limits
+	share    int // how many reports share the page; 0: this one alone
 	progress func(done, of int)
 	recorder *stateRecorder
 	data     *Data

@@ -89,18 +89,25 @@ type frames struct{ Second, Longest float64 }
 
 // framesOf lets a browser use the page.
 func framesOf(b *testing.B, program string, page *Page) map[string]frames {
+	var measured map[string]frames
+	drive(b, program, page, "frames.js", nil, &measured)
+	return measured
+}
+
+// drive shows a page in a browser, beside a script of testdata that is given a value as GIVEN, and reads what the
+// script posts.
+func drive(t testing.TB, program string, page *Page, script string, given, result any) {
+	t.Helper()
 	var html bytes.Buffer
 	if err := Write(&html, page); err != nil {
-		b.Fatal(err)
+		t.Fatal(err)
 	}
-	quoted, err := json.Marshal(html.String())
+	text, err := os.ReadFile(filepath.Join("testdata", script))
 	if err != nil {
-		b.Fatal(err)
+		t.Fatal(err)
 	}
-	script, err := os.ReadFile(filepath.Join("testdata", "frames.js"))
-	if err != nil {
-		b.Fatal(err)
-	}
+	quoted, _ := json.Marshal(html.String())
+	values, _ := json.Marshal(given)
 	posted := make(chan []byte, 1)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodPost {
@@ -108,18 +115,16 @@ func framesOf(b *testing.B, program string, page *Page) map[string]frames {
 			posted <- body
 			return
 		}
-		fmt.Fprintf(w, "<!doctype html><meta charset=utf-8><body><script>const PAGE = %s;\n%s</script></body>", quoted, script)
+		fmt.Fprintf(w, "<!doctype html><meta charset=utf-8><body><script>const PAGE = %s, GIVEN = %s;\n%s</script></body>", quoted, values, text)
 	}))
 	defer server.Close()
-	shown := exec.Command(program, "--headless", "--no-sandbox", "--disable-gpu", "--window-size=1250,950", "--remote-debugging-port=0", "--user-data-dir="+b.TempDir(), server.URL)
+	shown := exec.Command(program, "--headless", "--no-sandbox", "--disable-gpu", "--window-size=1250,950", "--remote-debugging-port=0", "--user-data-dir="+t.TempDir(), server.URL)
 	if err := shown.Start(); err != nil {
-		b.Fatal(err)
+		t.Fatal(err)
 	}
 	defer shown.Wait()
 	defer shown.Process.Kill()
-	var measured map[string]frames
-	if body := <-posted; json.Unmarshal(body, &measured) != nil {
-		b.Fatalf("%s", body)
+	if body := <-posted; json.Unmarshal(body, result) != nil {
+		t.Fatalf("%s", body)
 	}
-	return measured
 }

@@ -22,15 +22,27 @@ var (
 // generator is in the first lines of every page.
 const generator = `<meta name="generator" content="gaugeblock report">`
 
+// shownReport is a report whose states are packed.
+type shownReport struct {
+	*Data
+	States packedStates `json:"states"`
+}
+
 // Write writes the page. Its security policy allows one script, its own, and no loading.
 // If something in the data became markup, it would still do nothing.
 func Write(w io.Writer, p *Page) error {
-	// encoding/json writes <, > and & as escapes, so nothing in the data ends the element.
-	shown := *p
+	shown := struct {
+		Page
+		Reports []shownReport `json:"reports"`
+	}{Page: *p, Reports: []shownReport{}}
 	shown.Source, shown.Notes = shorten(p.Source), []string{}
 	for _, note := range p.Notes {
 		shown.Notes = append(shown.Notes, shortenEnd(note, maxNote))
 	}
+	for _, d := range p.Reports {
+		shown.Reports = append(shown.Reports, shownReport{d, d.States.pack(maxPackedBytes / len(p.Reports))})
+	}
+	// encoding/json writes <, > and & as escapes, so nothing in the data ends the element.
 	data, err := json.Marshal(&shown)
 	if err != nil {
 		return err

@@ -31,8 +31,8 @@ type stacks struct {
 	Own     []int   `json:"own"`     // for each stack its snapshot.Frames.ProgramFrame
 	LeftOut int     `json:"leftOut"` // stacks that are shown in part, or not at all
 
-	share    int // how many reports share the page
-	bytes    int // of the JSON
+	room     float64 // how many times the bytes above there may be
+	bytes    int     // of the JSON
 	frameAt  map[snapshot.Frame]int
 	stackAt  map[string]int
 	sharedAt map[sharedStack]int
@@ -57,9 +57,10 @@ type shownFrame struct {
 	bytes int
 }
 
+// newStacks are of a report that shares the page with others, or not.
 func newStacks(share int) stacks {
 	return stacks{
-		Frames: []frame{}, Stacks: [][]int{}, Own: []int{}, share: max(1, share),
+		Frames: []frame{}, Stacks: [][]int{}, Own: []int{}, room: 1 / float64(max(1, share)),
 		frameAt: map[snapshot.Frame]int{}, stackAt: map[string]int{}, sharedAt: map[sharedStack]int{}, shown: map[snapshot.Frame]shownFrame{},
 	}
 }
@@ -90,16 +91,17 @@ func (s *stacks) addNew(stack snapshot.Frames) int {
 		kept = append(kept[:maxFrames-1:maxFrames-1], stack[own])
 		own = maxFrames - 1
 	}
-	switch used := s.bytes * s.share; {
-	case used > noFramesAbove:
+	above := func(cost, limit int) bool { return float64(s.bytes+cost) > s.room*float64(limit) }
+	switch {
+	case above(0, noFramesAbove):
 		s.LeftOut++
 		s.stackAt[key] = noStack
 		return noStack
-	case used > ownFrameAbove:
+	case above(0, ownFrameAbove):
 		kept, own = kept[own:own+1], 0
-	case used+s.cost(kept)*s.share > twoFramesAbove && own > 0:
+	case above(s.cost(kept), twoFramesAbove) && own > 0:
 		kept, own = snapshot.Frames{kept[0], kept[own]}, 1
-	case used+s.cost(kept)*s.share > twoFramesAbove:
+	case above(s.cost(kept), twoFramesAbove):
 		kept = kept[:1]
 	}
 	if len(kept) < len(stack) {

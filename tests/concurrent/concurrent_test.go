@@ -2,18 +2,15 @@ package concurrent
 
 import (
 	"maps"
-	"math/rand/v2"
 	"os"
 	"reflect"
 	"slices"
 	"strconv"
-	"sync"
 	"testing"
 
 	"go.uber.org/goleak"
 
 	"gaugeblock/alloc"
-	"gaugeblock/spec"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -49,10 +46,7 @@ func TestConcurrent(t *testing.T) {
 		rounds = len(focuses)
 	}
 	w := newWorld(t)
-	var workers []*worker
-	for i := range goroutines {
-		workers = append(workers, &worker{world: w, r: rand.New(rand.NewPCG(seed, uint64(i))), thread: spec.Thread(i)})
-	}
+	workers := newWorkers(w, seed)
 	for round := range rounds {
 		deck := deck(focuses[round%len(focuses)])
 		w.driver.oneIn = []int{0, 20, 100}[round%3]
@@ -62,15 +56,7 @@ func TestConcurrent(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		var together sync.WaitGroup
-		for _, k := range workers {
-			together.Go(func() {
-				for range calls {
-					k.do(deck[k.r.IntN(len(deck))])
-				}
-			})
-		}
-		together.Wait()
+		doAtOnce(workers, deck, calls)
 		w.check(workers)
 	}
 	w.finish(workers)
@@ -80,19 +66,14 @@ func TestConcurrent(t *testing.T) {
 func TestFirstTimes(t *testing.T) {
 	for range 20 {
 		w := newWorld(t)
-		var workers []*worker
-		var together sync.WaitGroup
-		for i := range goroutines {
-			k := &worker{world: w, r: rand.New(rand.NewPCG(0, uint64(i))), thread: spec.Thread(i)}
-			workers = append(workers, k)
-			together.Go(func() {
-				for range 6 {
-					k.enablePeerAccess()
-					k.openOrClose()
-				}
-			})
-		}
-		together.Wait()
+		workers := newWorkers(w, 0)
+		atOnce(func(i int, back func()) {
+			for range 6 {
+				workers[i].enablePeerAccess()
+				workers[i].openOrClose()
+				back()
+			}
+		})
 		w.finish(workers)
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
-	"sync"
 	"testing"
 
 	"gaugeblock/alloc"
@@ -173,25 +172,14 @@ func TestGarbage(t *testing.T) {
 		}
 	}
 	w.mayReturnGarbage = true
-	var workers []*worker
-	for i := range goroutines {
-		workers = append(workers, &worker{world: w, r: rand.New(rand.NewPCG(7, uint64(i))), thread: spec.Thread(i)})
-	}
+	workers := newWorkers(w, 7)
 	for round := range 2 * len(focuses) {
 		d.nonsense, d.oneIn = []int{3, 20}[round%2], 20
 		deck := deck(focuses[round%len(focuses)])
 		if round%3 == 0 {
 			_ = w.a.Configure("expandable_segments:True")
 		}
-		var together sync.WaitGroup
-		for _, k := range workers {
-			together.Go(func() {
-				for range 150 {
-					k.do(deck[k.r.IntN(len(deck))])
-				}
-			})
-		}
-		together.Wait()
+		doAtOnce(workers, deck, 150)
 		w.check(workers)
 		checkOwners(t, workers)
 	}

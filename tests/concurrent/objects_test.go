@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
-	"sync"
 	"testing"
 	"time"
 
@@ -121,18 +120,15 @@ func TestObjects(t *testing.T) {
 		}
 		calls := make([][][]porcupine.Operation, goroutines) // by goroutine and object
 		start := time.Now()
-		var together sync.WaitGroup
-		for thread := range goroutines {
+		atOnce(func(thread int, back func()) {
 			calls[thread] = make([][]porcupine.Operation, len(objects))
-			together.Go(func() {
-				r := rand.New(rand.NewPCG(uint64(run), uint64(thread)))
-				for range 4 * len(objects) {
-					i := r.IntN(len(objects))
-					calls[thread][i] = append(calls[thread][i], callObject(a, &objects[i], thread, r, start))
-				}
-			})
-		}
-		together.Wait()
+			r := rand.New(rand.NewPCG(uint64(run), uint64(thread)))
+			for range 4 * len(objects) {
+				i := r.IntN(len(objects))
+				calls[thread][i] = append(calls[thread][i], callObject(a, &objects[i], thread, r, start))
+				back()
+			}
+		})
 		for i := range objects {
 			var history []porcupine.Operation
 			for thread := range goroutines {

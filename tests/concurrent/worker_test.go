@@ -32,6 +32,24 @@ type savedState struct {
 	state  spec.PoolState
 }
 
+func newWorkers(w *world, seed uint64) (workers []*worker) {
+	for i := range goroutines {
+		workers = append(workers, &worker{world: w, r: rand.New(rand.NewPCG(seed, uint64(i))), thread: spec.Thread(i)})
+	}
+	return workers
+}
+
+// doAtOnce lets all workers call random methods of a deck.
+func doAtOnce(workers []*worker, deck []func(*worker), calls int) {
+	atOnce(func(i int, back func()) {
+		k := workers[i]
+		for range calls {
+			k.do(deck[k.r.IntN(len(deck))])
+			back()
+		}
+	})
+}
+
 // do calls a method, in which the driver may panic.
 func (k *worker) do(call func(*worker)) {
 	defer func() {

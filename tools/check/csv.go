@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"unicode/utf8"
 
 	"gaugeblock/spec"
@@ -235,37 +236,12 @@ func parseNumber(text []byte) (n uint64, ok bool) {
 	case "", "(nil)", "nil":
 		return 0, true
 	}
+	digits, base := string(text), 10
 	if len(text) > 2 && text[0] == '0' && (text[1] == 'x' || text[1] == 'X') {
-		for _, b := range text[2:] {
-			digit := hexDigit(b)
-			if digit > 15 || n >= 1<<60 {
-				return 0, false
-			}
-			n = n<<4 | uint64(digit)
-		}
-		return n, true
+		digits, base = digits[2:], 16
 	}
-	for _, b := range text {
-		digit := uint64(b - '0')
-		if digit > 9 || n > (1<<64-1-digit)/10 {
-			return 0, false
-		}
-		n = n*10 + digit
-	}
-	return n, true
-}
-
-// hexDigit is the value of a digit, more than 15 if it is none.
-func hexDigit(b byte) byte {
-	switch {
-	case b >= '0' && b <= '9':
-		return b - '0'
-	case b >= 'a' && b <= 'f':
-		return b - 'a' + 10
-	case b >= 'A' && b <= 'F':
-		return b - 'A' + 10
-	}
-	return 255
+	n, err := strconv.ParseUint(digits, base, 64)
+	return n, err == nil
 }
 
 // pointer is an address, which is also the number of the allocation.

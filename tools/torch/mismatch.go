@@ -21,6 +21,7 @@ type mismatch struct {
 	config   spec.Config         // in force
 	same     *fakegpu.Hazard     // the first on the reference's device, if that is what differs
 	filled   map[devicePool]bool // filledPools
+	unmarked map[spec.Ptr]bool   // deferred frees without free markers
 	captured bool                // the stream of the operation is being captured
 	strict   bool                // a capture was under way that is not relaxed
 	facts    facts
@@ -117,11 +118,25 @@ func before(o *Outcome) (*mismatch, error) {
 	}
 	m.same = firstHazard(player.GPU())
 	m.filled = filledPools(player.Allocator(), o.Header.Devices)
+	m.unmarked = unmarkedFrees(player.Allocator(), m.op.Device)
 	m.pools = existingPools(player.Allocator(), o.Header.Devices)
 	m.captured = capturing(player.GPU(), spec.DeviceStream{Device: m.op.Device, Stream: o.Header.Streams[m.op.Stream]})
 	m.strict = player.GPU().FreeForbidden()
 	m.before, err = player.Allocator().Snapshot()
 	return m, err
+}
+
+// unmarkedFrees are the deferred frees of a device that no malloc completes in a capture.
+func unmarkedFrees(a spec.Allocator, dev spec.Device) map[spec.Ptr]bool {
+	frees := map[spec.Ptr]bool{}
+	if inspector, able := a.(spec.Inspector); able {
+		_ = inspector.Inspect(dev, spec.Visitor{DeferredFree: func(d *spec.DeferredFreeView) {
+			if d.Markers == 0 {
+				frees[d.Block] = true
+			}
+		}})
+	}
+	return frees
 }
 
 func completedFrees(entries []spec.TraceEntry) (n int) {

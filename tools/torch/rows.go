@@ -46,6 +46,9 @@ var rules = []rule{
 		return m.op.Kind == trace.OpFree && (m.facts.refusedUses[m.op.ID] || invalidated && m.says("Invalid stream capture status"))
 	}},
 	{"captures/eager-use", func(m *mismatch) bool { return m.facts.eagerUse }},
+	{"failures/event-record", func(m *mismatch) bool { // on a stream whose capture is invalidated
+		return m.op.Kind == trace.OpFree && m.cudaError(901) && m.refused("driver: RecordEvent")
+	}},
 	{"captures/events-queried", func(m *mismatch) bool { return m.strict && m.cudaError(907) && m.op.Kind == trace.OpMalloc }},
 	{"failures/event-query", func(m *mismatch) bool { return m.facts.queryFailed }},
 	{"order/private-pools", (*mismatch).otherPool},
@@ -97,7 +100,8 @@ var rules = []rule{
 }
 
 // addedNodes: 2.9 has not reused a block, since its added nodes are not before all of the stream's last ones, or has asked
-// for the nodes of a stream that is not captured; or a capture cannot end, since a node is on a stream that was not joined.
+// for the nodes of a stream that is not captured; or it has reused one whose streams had nothing captured when it was
+// freed; or a capture cannot end, since a node is on a stream that was not joined.
 func (m *mismatch) addedNodes() bool {
 	if m.Header.Release != "2.9" || !m.config.GraphCaptureRecordStreamReuse {
 		return false
@@ -112,7 +116,10 @@ func (m *mismatch) addedNodes() bool {
 		return !m.captured
 	}
 	d := m.Difference
-	return completedFrees(d.ours.Entries) > completedFrees(d.theirs.Entries)
+	return completedFrees(d.ours.Entries) > completedFrees(d.theirs.Entries) ||
+		slices.ContainsFunc(d.theirs.Entries, func(e spec.TraceEntry) bool {
+			return e.Action == spec.ActionFreeCompleted && m.unmarked[e.Addr]
+		})
 }
 
 // otherObject: the order of frees has decided which Block object survives, and so a tie.

@@ -14,6 +14,7 @@
     const digits = unit === 0 ? 0 : bytes >= 100 ? 0 : bytes >= 10 ? 1 : 2;
     return bytes.toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits }) + " " + units[unit];
   };
+  const exactly = (bytes) => element("span", { title: count(bytes) + " bytes" }, size(bytes));
   const signed = (bytes) => (bytes > 0 ? "+" + size(bytes) : bytes < 0 ? "\u2212" + size(-bytes) : "0");
   // Round sizes for an axis, three to six of them.
   const sizesUpTo = (most) => {
@@ -812,35 +813,59 @@
     const states = ["inactive", "allocated", "pending free"], colors = ["--inactive", "--allocated", "--pending"];
     const stateOf = (block) => block[STATE] || 0;
     let layout = data.layouts.find((m) => m.name === "oom") || data.layouts[0];
+    const stacksOf = (m) => m.stacks || stacks; // what its blocks' stacks are indexes into
     const layoutListeners = []; // the first is the map; the tables below it follow when the slider rests
 
+    // The columns of the ranges and blocks at all entries, when they are unpacked. States.columns of
+    // the package report has what is a difference to what.
+    let columns = null;
+    const unpackStates = async () => {
+      const packed = Uint8Array.from(atob(data.states.packed), (c) => c.charCodeAt(0));
+      const text = await new Response(new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate-raw"))).text();
+      const { ranges, blocks, stacks } = JSON.parse(text);
+      const sums = (Type, list) => { let sum = 0; return Type.from(list, (v) => (sum += v)); };
+      const after = (list, by, sign) => list.map((v, i) => v + sign * by[i]);
+      const both = (list) => { const begin = sums(Int32Array, list[0]); return { begin, end: after(begin, list[1], 1), address: sums(Float64Array, list[2]), bytes: list[3] }; };
+      const r = { ...both(ranges), kind: ranges[4] }, b = { ...both(blocks), stack: blocks[5] };
+      return { ranges: r, blocks: { ...b, requested: after(b.bytes, blocks[4], -1), freed: after(b.end, blocks[6], -1) }, stacks };
+    };
+    // The indexes of what there is after an entry, by address.
+    const aliveIn = ({ begin, end, address }, entry) => {
+      const list = [];
+      for (let i = 0; i < begin.length && begin[i] <= entry; i++) if (entry < end[i]) list.push(i);
+      return list.sort((a, b) => address[a] - address[b]);
+    };
+    // The ranges after an entry, as segments without blocks.
+    const segmentsAfter = (entry) => {
+      const { address, bytes, kind } = columns.ranges, segments = [];
+      for (const i of aliveIn(columns.ranges, entry)) {
+        const last = segments[segments.length - 1], k = data.states.kinds[kind[i]];
+        if (last && k.expandable && last.kind.expandable && last.end === address[i] && last.kind.stream === k.stream && last.kind.large === k.large) last.end += bytes[i];
+        else segments.push({ start: address[i], end: address[i] + bytes[i], kind: k });
+      }
+      return segments;
+    };
     // The segments and blocks after an entry, as a layout.
     const stateAfter = (entry) => {
-      const { ranges, blocks, kinds } = data.states, byAddress = (a, b) => a[2] - b[2];
-      const alive = (list) => list.filter(([begin, end]) => begin <= entry && entry < end).sort(byAddress);
-      const segments = [], active = alive(blocks);
-      for (const [, , address, bytes, kind] of alive(ranges)) {
-        const last = segments[segments.length - 1], k = kinds[kind];
-        if (last && k.expandable && last.kind.expandable && last.end === address && last.kind.stream === k.stream && last.kind.large === k.large) last.end += bytes;
-        else segments.push({ start: address, end: address + bytes, kind: k });
-      }
+      const { begin, address, bytes, requested, stack, freed } = columns.blocks;
+      const active = aliveIn(columns.blocks, entry), reserved = segmentsAfter(entry);
       let next = 0;
-      const list = segments.map(({ start, end, kind }) => {
+      const list = reserved.map(({ start, end, kind }) => {
         const s = { address: "0x" + start.toString(16), size: end - start, ...kind, allocated: 0, pendingFree: 0, requested: 0, largestFreeBlock: 0, blocks: [], sites: [], moreSites: 0 };
         const sites = new Map();
         let at = start;
         const inactive = (to) => { if (to > at) { s.blocks.push([to - at]); s.largestFreeBlock = Math.max(s.largestFreeBlock, to - at); } };
-        while (next < active.length && active[next][2] < start) next++;
-        for (; next < active.length && active[next][2] < end; next++) {
-          const [begin, , address, bytes, requested, stack, freed] = active[next], frame = stack < 0 ? -1 : stacks.own[stack], pending = freed <= entry;
-          inactive(address);
-          s.blocks.push([bytes, requested, pending ? 2 : 1, stack, begin]);
-          s[pending ? "pendingFree" : "allocated"] += bytes;
-          s.requested += requested;
-          const site = sites.get(frame) || { stack, blocks: 0, bytes: 0, entry: begin };
-          site.blocks++; site.bytes += bytes; site.entry = Math.min(site.entry, begin);
+        while (next < active.length && address[active[next]] < start) next++;
+        for (; next < active.length && address[active[next]] < end; next++) {
+          const i = active[next], frame = stack[i] < 0 ? -1 : columns.stacks.own[stack[i]], pending = freed[i] <= entry;
+          inactive(address[i]);
+          s.blocks.push([bytes[i], requested[i], pending ? 2 : 1, stack[i], begin[i]]);
+          s[pending ? "pendingFree" : "allocated"] += bytes[i];
+          s.requested += requested[i];
+          const site = sites.get(frame) || { stack: stack[i], blocks: 0, bytes: 0, entry: begin[i] };
+          site.blocks++; site.bytes += bytes[i]; site.entry = Math.min(site.entry, begin[i]);
           sites.set(frame, site);
-          at = address + bytes;
+          at = address[i] + bytes[i];
         }
         inactive(end);
         const listed = 6, bySize = [...sites.values()].sort((a, b) => b.bytes - a.bytes);
@@ -850,7 +875,23 @@
       });
       const sum = (f) => list.reduce((bytes, s) => bytes + f(s), 0);
       const timeUS = (t.timesUS && t.timesUS[Math.floor(entry / t.entriesPerBucket)]) || 0;
-      return { name: "entry", entry, timeUS, allocated: sum((s) => s.allocated), reserved: sum((s) => s.size), segments: list, leftOut: 0, merged: false };
+      return { name: "entry", entry, timeUS, allocated: sum((s) => s.allocated), reserved: sum((s) => s.size), segments: list, leftOut: 0, merged: false, stacks: columns.stacks };
+    };
+    // What an entry does.
+    const entryDoes = (entry) => {
+      const { begin, end, freed, bytes, address, requested, stack } = columns.blocks, r = columns.ranges, said = [];
+      const tell = (what, i) => said.push(what + size(bytes[i]) + " at 0x" + address[i].toString(16) + (requested[i] !== bytes[i] ? ", requested " + count(requested[i]) + " bytes" : "") + (stack[i] >= 0 ? ", " + ownFrame(columns.stacks, stack[i]) : ""));
+      for (let i = 0; i < begin.length && begin[i] <= entry; i++) {
+        if (begin[i] === entry) tell("allocates ", i);
+        else if (freed[i] === entry) tell(end[i] === entry ? "frees " : "requests the free of ", i);
+        else if (end[i] === entry) tell("completes the free of ", i);
+      }
+      let reserved = 0;
+      for (let i = 0; i < r.begin.length && r.begin[i] <= entry; i++) reserved += r.begin[i] === entry ? r.bytes[i] : r.end[i] === entry ? -r.bytes[i] : 0;
+      if (reserved) said.push(reserved > 0 ? "reserves " + size(reserved) : "releases " + size(-reserved) + " of reserved memory");
+      const failed = data.ooms.find((f) => f.entry === entry);
+      if (failed) said.push("is out of memory: " + size(failed.requested) + " were requested");
+      return "Entry " + count(entry) + " " + (said.join("; ") || "changes nothing") + ".";
     };
 
     const scrubs = hasHistory && data.states.first < summary.entries; // through the entries
@@ -861,10 +902,17 @@
       let blocks = [], firstOf = [], cursor = 0, rows = [];
       const flatten = () => {
         blocks = []; firstOf = []; cursor = 0;
+        const most = 8000, many = layout.segments.reduce((sum, s) => sum + s.blocks.length, 0) > most, tooSmall = many ? Math.floor(layout.reserved / 10000) : 0;
+        layout.merged = layout.merged || many;
         layout.segments.forEach((s, i) => {
           firstOf.push(blocks.length);
-          let offset = 0;
-          for (const b of s.blocks) { blocks.push({ segment: i, offset, block: b }); offset += b[SIZE]; }
+          let offset = 0, merged = null; // small blocks beside each other are one, as in the package report
+          for (const b of s.blocks) {
+            if (b[SIZE] >= tooSmall || b[COUNT]) { merged = null; blocks.push({ segment: i, offset, block: b }); }
+            else if (!merged) { merged = [b[SIZE], b[REQUESTED] || 0, stateOf(b), -1, -1, 1]; blocks.push({ segment: i, offset, block: merged }); }
+            else { merged[SIZE] += b[SIZE]; merged[REQUESTED] += b[REQUESTED] || 0; merged[STATE] = Math.max(merged[STATE], stateOf(b)); merged[COUNT]++; }
+            offset += b[SIZE];
+          }
         });
       };
       // How many pixels a byte takes, so that all segments fill a sensible number of rows.
@@ -914,7 +962,7 @@
         return [
           size(b[SIZE]) + (b[COUNT] ? " in " + counted(b[COUNT], "block", "blocks") + " too small to show, partly " : ", ") + states[stateOf(b)],
           b[REQUESTED] > 0 && "requested: " + size(b[REQUESTED]) + " (" + count(b[REQUESTED]) + " bytes)",
-          single && b[STACK] >= 0 && ownFrame(stacks, b[STACK]),
+          single && b[STACK] >= 0 && ownFrame(stacksOf(layout), b[STACK]),
           single && b[ENTRY] >= 0 && "allocated at entry " + count(b[ENTRY]),
           single && b[ENTRY] < 0 && hasHistory && "allocated before the start of the history",
           "at " + count(item.offset) + " of " + s.address + ", a segment of " + size(s.size) + " (" + kindOf(s) + ")",
@@ -933,9 +981,22 @@
         view.overSoon();
       };
       const detail = (item) => {
-        const out = byId("block");
-        out.hidden = item.block.length !== 5;
-        if (!out.hidden) out.replaceChildren(element("b", {}, lines(item)[0]), stackList(stacks, item.block[STACK]));
+        const out = byId("block"), b = item.block, single = b.length === 5;
+        out.hidden = false;
+        out.replaceChildren(element("b", {}, lines(item)[0]), ...(single ? [stackList(stacksOf(layout), b[STACK])] : []), ...blocksOf(layout.segments[item.segment]));
+      };
+      // All active blocks of a segment, the largest first.
+      const blocksOf = (s) => {
+        const listed = 200, list = s.blocks.filter((b) => b.length > 1 && !b[COUNT]).sort((a, b) => b[SIZE] - a[SIZE]);
+        const all = element("details", {}, element("summary", {}, "Its segment: " + s.address + ", " + size(s.size) + " (" + kindOf(s) + "), " + counted(list.length, "active block", "active blocks")));
+        all.addEventListener("toggle", () => {
+          if (all.children.length > 1) return;
+          all.append(longTable("Blocks of the segment", [["Size", "number"], ["Requested bytes", "number"], ["State"], ["Allocated"], ["Call stack", "code"]], list.slice(0, listed).map((b) => [
+            size(b[SIZE]), count(b[REQUESTED]), states[stateOf(b)], b[ENTRY] >= 0 ? "at entry " + count(b[ENTRY]) : hasHistory ? "before the history" : "",
+            b[STACK] < 0 ? soft("not recorded") : element("details", {}, element("summary", {}, ownFrame(stacksOf(layout), b[STACK])), stackList(stacksOf(layout), b[STACK]))]), 20),
+            list.length > listed ? element("p", { class: "soft" }, "and " + counted(list.length - listed, "smaller block", "smaller blocks")) : "");
+        });
+        return [all];
       };
       const pointer = { x: 0, y: 0 };
       const find = (x, y) => {
@@ -962,27 +1023,40 @@
         box.hidden = !blocks.length;
         if (blocks.length) describeSlider(box, 0, blocks.length - 1, lines(blocks[0]).join("; "));
         const left = layout.leftOut ? " " + counted(layout.leftOut, "smaller segment is", "smaller segments are") + " not drawn." : "";
-        byId("layout-summary").textContent =
-          (layout.entry >= 0 ? "After entry " + count(layout.entry) + (summary.durationUS ? " (" + time(layout.timeUS) + ")" : "") + ": " : "") +
-          size(layout.allocated) + " allocated, of " + size(layout.reserved) + " reserved in " + counted(layout.segments.length, "segment", "segments") + "." +
+        const activeBlocks = layout.stacks || !layout.merged && !layout.leftOut ? layout.segments.reduce((sum, s) => sum + s.blocks.filter((b) => b.length > 1).length, 0) : -1;
+        byId("layout-summary").replaceChildren(
+          layout.entry >= 0 ? "After entry " + count(layout.entry) + (summary.durationUS ? " (" + (layout.stacks && t.entriesPerBucket > 1 ? "about " : "") + time(layout.timeUS) + ")" : "") + ": " : "",
+          exactly(layout.allocated), " allocated, of ", exactly(layout.reserved), " reserved in " + counted(layout.segments.length + layout.leftOut, "segment", "segments") +
+          (activeBlocks >= 0 ? " with " + counted(activeBlocks, "active block", "active blocks") : "") + "." +
           (layout.merged ? " Blocks too small to see are drawn together." : "") + left +
-          (scrubs && data.states.first > 0 ? " The slider begins at entry " + count(data.states.first) + ", so that the page stays small." : "");
+          (scrubs && data.states.first > 0 ? " The slider begins at entry " + count(data.states.first) + ", so that the page stays small." : "") +
+          (scrubs && !summary.complete ? " What there was before the history is found by undoing its entries, from the last one back; a block of then may be larger than is shown." : ""));
         view.redraw();
       };
       layoutListeners.push(show);
       legend("map-legend", [["allocated", "var(--allocated)"], ["pending free: still used by a stream", "var(--pending)"], ["inactive", "var(--inactive)"]]);
       const entry = byId("entry"), change = (to) => { layout = to; layoutListeners.forEach((f) => f()); };
       if (data.layouts.length > 1) {
-        switcher("layouts", data.layouts.map((m) => [m, m.title]), layout, (m) => { entry.value = m.entry; change(m); });
+        switcher("layouts", data.layouts.map((m) => [m, m.title]), layout, change);
       }
-      let frame = 0;
+      const number = byId("entry-number"), first = data.states.first, last = Math.max(0, summary.entries - 1);
       byId("entry-label").hidden = !scrubs;
-      entry.min = data.states.first; entry.max = Math.max(0, summary.entries - 1); entry.value = layout.entry;
-      entry.addEventListener("input", () => {
+      for (const input of [entry, number]) { input.min = first; input.max = last; input.disabled = true; }
+      const tell = () => { entry.value = layout.entry; number.value = layout.entry; byId("entry-does").textContent = columns && layout.entry >= first ? entryDoes(layout.entry) : ""; };
+      layoutListeners.push(tell);
+      tell();
+      let frame = 0, wanted = 0;
+      const go = (to, rests) => {
+        wanted = Math.max(first, Math.min(last, Math.round(to)));
         for (const button of byId("layouts").querySelectorAll("button")) button.setAttribute("aria-pressed", "false");
-        frame = frame || requestAnimationFrame(() => { frame = 0; layout = stateAfter(Number(entry.value)); layoutListeners[0](); });
-      });
-      entry.addEventListener("change", () => change(stateAfter(Number(entry.value))));
+        if (rests) change(stateAfter(wanted));
+        else frame = frame || requestAnimationFrame(() => { frame = 0; layout = stateAfter(wanted); layoutListeners[0](); tell(); });
+      };
+      entry.addEventListener("input", () => go(Number(entry.value), false));
+      entry.addEventListener("change", () => go(Number(entry.value), true));
+      number.addEventListener("change", () => go(Number(number.value) || 0, true));
+      const ready = (unpacked) => { columns = unpacked; for (const input of [entry, number]) input.disabled = false; tell(); };
+      if (scrubs) unpackStates().then(ready, () => { byId("entry-does").textContent = "This browser cannot read the states at all entries: it has no DecompressionStream."; });
       show();
     };
 
@@ -1022,11 +1096,11 @@
         const bytes = s.sites.reduce((sum, k) => sum + k.bytes, 0);
         const blocks = s.sites.reduce((sum, k) => sum + k.blocks, 0);
         const lead = (s.moreSites ? "at least " : "") + counted(blocks, "block", "blocks") + ", " + size(bytes) +
-          (s.sites[0].stack >= 0 ? ", most from " + ownFrame(stacks, s.sites[0].stack) : "");
+          (s.sites[0].stack >= 0 ? ", most from " + ownFrame(stacksOf(layout), s.sites[0].stack) : "");
         return element("details", {}, element("summary", {}, lead),
           element("ol", { class: "sites" }, ...s.sites.map((k) => element("li", {},
             counted(k.blocks, "block", "blocks") + ", " + size(k.bytes) + ", " +
-            (k.entry >= 0 ? "since entry " + count(k.entry) : hasHistory ? "since before the history" : "allocated"), stackList(stacks, k.stack)))),
+            (k.entry >= 0 ? "since entry " + count(k.entry) : hasHistory ? "since before the history" : "allocated"), stackList(stacksOf(layout), k.stack)))),
           s.moreSites ? element("p", { class: "soft" }, "and from " + counted(s.moreSites, "other line", "other lines")) : undefined);
       };
       const row = (s) => [
@@ -1119,10 +1193,17 @@
       link.click();
       setTimeout(() => URL.revokeObjectURL(link.href), 1000);
     };
+    // The report with the states as gaugeblock report writes them in JSON.
+    const withStates = () => {
+      if (!columns) return data;
+      const { ranges: r, blocks: b, stacks } = columns;
+      return { ...data, states: { first: data.states.first, ranges: Array.from(r.begin, (begin, i) => [begin, r.end[i], r.address[i], r.bytes[i], r.kind[i]]),
+        blocks: Array.from(b.begin, (begin, i) => [begin, b.end[i], b.address[i], b.bytes[i], b.requested[i], b.stack[i], b.freed[i]]), kinds: data.states.kinds, stacks } };
+    };
     const drawSave = () => {
       const name = page.source.replace(/[^\w.-]+/g, "_").slice(0, 80) + (page.reports.length > 1 ? "." + page.reports.indexOf(data) : "");
       const button = (label, action) => element("button", { type: "button", on: { click: action } }, label);
-      byId("save").append(button("Save call sites (CSV)", () => save(name + ".csv", "text/csv", csv)), button("Save this report (JSON)", () => save(name + ".json", "application/json", () => JSON.stringify(data))));
+      byId("save").append(button("Save call sites (CSV)", () => save(name + ".csv", "text/csv", csv)), button("Save this report (JSON)", () => save(name + ".json", "application/json", () => JSON.stringify(withStates()))));
     };
 
     colorListeners = [];

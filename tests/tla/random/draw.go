@@ -73,6 +73,9 @@ func draw(r *rand.Rand) drawn {
 		if overflow := someOf(r, pools, numbers(pools)...); chance(2) {
 			set("OverflowPools", overflow)
 		}
+		if whole := someOf(r, pools, numbers(pools)...); chance(4) {
+			set("NoSplitPools", whole)
+		}
 		for _, name := range []string{"RoutesTwice", "FirstRoutingWins", "RelaxedCaptures"} {
 			set(name, strings.ToUpper(fmt.Sprint(chance(2))))
 		}

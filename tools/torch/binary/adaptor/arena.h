@@ -7,8 +7,11 @@ extern "C" {
 #endif
 
 // Where the arena is. Whoever loads it has these addresses mapped, and says so with
-// gaugeblock_arena_begin before anything else.
+// gaugeblock_arena_begin before anything else. The sanitizer of addresses has its own memory there, and needs
+// another place (docs/lab/sanitizers.md).
+#ifndef GAUGEBLOCK_ARENA_PLACE
 #define GAUGEBLOCK_ARENA_PLACE 0x10000000000ull
+#endif
 #define GAUGEBLOCK_ARENA_BYTES (8ull << 30) // of addresses; memory is taken as it is used
 void gaugeblock_arena_begin(void);
 

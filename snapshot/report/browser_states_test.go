@@ -1,0 +1,99 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"gaugeblock/snapshot"
+	"gaugeblock/snapshot/play"
+	"gaugeblock/spec"
+)
+
+// stateInBrowser is what a page says of the state after an entry.
+type stateInBrowser struct {
+	Entry, Slider       int
+	Allocated, Reserved uint64
+	Segments, Blocks    int
+	Took                float64 // milliseconds
+	Does, Segment       string
+	Cells               []string // of the table of the first segment's blocks
+	Stacks              int      // in it
+}
+
+// TestAnyEntryInBrowser: a page of a million entries, and those of recorded runs, whole and late, have
+// the state after any entry.
+func TestAnyEntryInBrowser(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a browser takes a while")
+	}
+	program := browser(t)
+	const million = 1_000_000
+	for name, f := range map[string]*snapshot.File{
+		"a million entries":     manyEntries(million),
+		"out of memory":         open(t, "../tell/testdata/snapshots/gpt_oom7.default.limit.pickle.gz"),
+		"two streams":           open(t, "../tell/testdata/snapshots/two_streams.default.nolimit.pickle.gz"),
+		"late":                  open(t, "../tell/testdata/snapshots/gpt_cut.default.nolimit.pickle.gz"),
+		"a pool of CUDA graphs": open(t, "../tell/testdata/snapshots/compiled.default.nolimit.pickle.gz"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			last := len(f.DeviceTraces[0]) - 1
+			d := build(t, f)
+			if name == "a million entries" && (last < million-1 || d.States.First != 0) {
+				t.Fatalf("%d entries, the first state is %d", last+1, d.States.First)
+			}
+			var used struct {
+				Error  string
+				States []stateInBrowser
+				Saved  States
+			}
+			// The middle, then back, and forward again.
+			drive(t, program, pageOf(d), "states.js", []int{last / 2, 1, last, 0, last/3 + 1}, &used)
+			if used.Error != "" {
+				t.Fatal(used.Error)
+			}
+			compareStates(t, f, used.States)
+			if diff := cmp.Diff(d.States, used.Saved, cmp.FilterPath(func(p cmp.Path) bool { return p.String() == "Stacks" }, cmp.Ignore())); diff != "" {
+				t.Errorf("saved (-report +page):\n%.2000s", diff)
+			}
+		})
+	}
+}
+
+// compareStates compares what a page says with the history.
+func compareStates(t *testing.T, f *snapshot.File, told []stateInBrowser) {
+	t.Helper()
+	w, err := play.FromSnapshot(f, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, got := range told {
+		s := newAllocatorState(w.InitialSegments, w.Settings, nil)
+		for i := range w.Trace[:got.Entry+1] {
+			s.add(i, &w.Trace[i])
+		}
+		segments := s.segments(0)
+		want := stateInBrowser{Entry: got.Entry, Slider: got.Entry, Allocated: s.allocatedBytes, Reserved: s.reservedBytes, Segments: len(segments), Blocks: s.active.Len()}
+		if want.Entry != got.Entry || want.Slider != got.Slider || want.Allocated != got.Allocated || want.Reserved != got.Reserved || want.Segments != got.Segments || want.Blocks != got.Blocks {
+			t.Errorf("the page says %+v, want %+v", got, want)
+		}
+		if len(segments) == 0 {
+			continue
+		}
+		first, active := &segments[0], 0
+		for _, b := range first.Blocks {
+			if b.State != spec.Inactive {
+				active++
+			}
+		}
+		if !strings.Contains(got.Segment, first.Address.String()+", ") || len(got.Cells) != 5*max(min(active, 200), 1) && active > 0 {
+			t.Errorf("after entry %d: %q, %d cells for %d blocks", got.Entry, got.Segment, len(got.Cells), active)
+		}
+		if e := &w.Trace[got.Entry]; e.Action == spec.ActionAlloc && !strings.Contains(got.Does, fmt.Sprintf("allocates")) || !strings.Contains(got.Does, e.Addr.String()) && e.Action != spec.ActionOOM && e.Action != spec.ActionSegmentAlloc {
+			t.Errorf("entry %d, %v at %v: the page says that it %q", got.Entry, e.Action, e.Addr, got.Does)
+		}
+		t.Logf("entry %d: %.0f ms; %s; %s", got.Entry, got.Took, got.Does, got.Segment)
+	}
+}
