@@ -22,7 +22,7 @@ func TestSeeded(t *testing.T) {
 		{"", "", "forgets_size", memory},
 		{"", "", "keeps_cache", "EverythingIsReturned CachedMemoryIsReturned"},
 		{"", "", "only_device_0", "EverythingIsReturned"},
-		{"", "", "frees_parts", memory + confused},
+		{"", "", "frees_parts", memory + confused + " PointersAreAligned"},
 		{"", "", "overlaps_rest", memory},
 		{"", "", "loses_rest", "EverythingIsReturned"},
 		{"", "", "error_stays", "OutOfMemoryIsTrue NothingIsStuck"},
