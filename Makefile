@@ -250,3 +250,9 @@ gpu-run:
 
 torch-check:
 	python3 tests/gpu/torch_check.py all --lib $(BUILD) --out $(RESULTS) --record snapshot/record
+
+# Pictures of pages of each kind in BUILD/screenshots: light, dark and narrow. It needs chromium, and for the page
+# of a run a PYTHON with PyTorch.
+.PHONY: screenshots
+screenshots:
+	PYTHON="$(PYTHON)" GO="$(GO)" snapshot/report/screenshots.sh $(BUILD)/screenshots

@@ -1,6 +1,10 @@
 package graphtree
 
-import "gaugeblock/spec"
+import (
+	"errors"
+
+	"gaugeblock/spec"
+)
 
 // A Tensor is one reference to some device memory: an input or output of a function, or
 // what a function works with. Python counts references. Here each reference is a
@@ -57,15 +61,12 @@ func (t *Tensor) Release() error {
 // ptr is the address, also if the memory was deallocated.
 func (t *Tensor) ptr() spec.Ptr { return t.storage.memory.Ptr }
 
-// releaseAll releases those that are not released yet, and returns the first error.
-func releaseAll(tensors []*Tensor) (first error) {
+// releaseAll releases those that are not released yet, and returns the errors.
+func releaseAll(tensors []*Tensor) (err error) {
 	for _, t := range tensors {
-		if t == nil || t.released {
-			continue
-		}
-		if err := t.Release(); err != nil && first == nil {
-			first = err
+		if t != nil && !t.released {
+			err = errors.Join(err, t.Release())
 		}
 	}
-	return first
+	return err
 }

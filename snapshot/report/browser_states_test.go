@@ -1,7 +1,6 @@
 package report
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 
@@ -91,7 +90,7 @@ func compareStates(t *testing.T, f *snapshot.File, told []stateInBrowser) {
 		if !strings.Contains(got.Segment, first.Address.String()+", ") || len(got.Cells) != 5*max(min(active, 200), 1) && active > 0 {
 			t.Errorf("after entry %d: %q, %d cells for %d blocks", got.Entry, got.Segment, len(got.Cells), active)
 		}
-		if e := &w.Trace[got.Entry]; e.Action == spec.ActionAlloc && !strings.Contains(got.Does, fmt.Sprintf("allocates")) || !strings.Contains(got.Does, e.Addr.String()) && e.Action != spec.ActionOOM && e.Action != spec.ActionSegmentAlloc {
+		if e := &w.Trace[got.Entry]; e.Action == spec.ActionAlloc && !strings.Contains(got.Does, "allocates") || !strings.Contains(got.Does, e.Addr.String()) && e.Action != spec.ActionOOM && e.Action != spec.ActionSegmentAlloc {
 			t.Errorf("entry %d, %v at %v: the page says that it %q", got.Entry, e.Action, e.Addr, got.Does)
 		}
 		t.Logf("entry %d: %.0f ms; %s; %s", got.Entry, got.Took, got.Does, got.Segment)

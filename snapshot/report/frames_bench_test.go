@@ -70,7 +70,7 @@ func endOf(trace []snapshot.TraceEntry) []spec.Segment {
 }
 
 // BenchmarkFrames measures in a browser how smoothly the page of a snapshot with a million entries is
-// used: frames a second, and the milliseconds of the longest one.
+// used: frames a second, and the milliseconds of the median and of the longest one.
 func BenchmarkFrames(b *testing.B) {
 	program := browser(b)
 	data, err := Build(manyEntries(1_000_000), Options{Title: "device 0"})
@@ -80,12 +80,13 @@ func BenchmarkFrames(b *testing.B) {
 	for b.Loop() {
 		for name, m := range framesOf(b, program, pageOf(data)) {
 			b.ReportMetric(m.Second, name+"-frames/s")
+			b.ReportMetric(m.Median, name+"-median-ms")
 			b.ReportMetric(m.Longest, name+"-longest-ms")
 		}
 	}
 }
 
-type frames struct{ Second, Longest float64 }
+type frames struct{ Second, Median, Longest float64 }
 
 // framesOf lets a browser use the page.
 func framesOf(b *testing.B, program string, page *Page) map[string]frames {

@@ -114,7 +114,7 @@ func (c Answer) fragmentationInBrief(oom *play.OutOfMemory) string {
 		if low, high := c.LimitRange(); low < high {
 			least = "at least "
 		}
-		return fmt.Sprintf("fragmentation: %s%s left, %s of it cached in pieces of at most %s", least, spec.FormatSize(oom.OwnFree+room), cached, largest)
+		return fmt.Sprintf("fragmentation: %s%s left, %s of it in pieces of at most %s", least, spec.FormatSize(oom.OwnFree+room), cached, largest)
 	}
 	return fmt.Sprintf("fragmentation: %s free in pieces of at most %s", cached, largest)
 }

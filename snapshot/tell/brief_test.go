@@ -28,7 +28,7 @@ func TestBrief(t *testing.T) {
 	}{
 		{"gpt_oom7.default.limit", compare.Options{AsRecorded: true}, brief.Lines{
 			Happened: "Out of memory at request 7187: asked for 361.82 MiB, 3.89 GiB allocated, limit 4.26 to 4.33 GiB",
-			Cause:    "fragmentation: at least 377.58 MiB left, 349.58 MiB of it cached in pieces of at most 17.00 MiB",
+			Cause:    "fragmentation: at least 377.58 MiB left, 349.58 MiB of it in pieces of at most 17.00 MiB",
 			Try:      "export PYTORCH_ALLOC_CONF=expandable_segments:True   # if the limit is 4.31 GiB or more",
 		}},
 		{"gpt_varlen.default.nolimit", compare.Options{Settings: []string{""}}, brief.Lines{

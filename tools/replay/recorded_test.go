@@ -3,6 +3,7 @@ package replay
 import (
 	"testing"
 
+	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
 )
 
@@ -19,6 +20,29 @@ func TestParts(t *testing.T) {
 	} {
 		if got := c.p.String(); got != c.want {
 			t.Errorf("%+v: %q, not %q", c.p, got, c.want)
+		}
+	}
+}
+
+// TestPartsOfOperations: what one operation is compared with is compared, whatever the next ones have.
+func TestPartsOfOperations(t *testing.T) {
+	address := spec.Ptr(512)
+	for _, c := range []struct {
+		with trace.Expectation
+		want Parts
+	}{
+		{trace.Expectation{}, Parts{}},
+		{trace.Expectation{Addr: &address}, Parts{Addresses: true}},
+		{trace.Expectation{Entries: []spec.TraceEntry{{}}}, Parts{Addresses: true}},
+		{trace.Expectation{Stats: []int64{}}, Parts{Statistics: true}},
+		{trace.Expectation{Layout: []spec.Segment{}}, Parts{Layouts: true}},
+	} {
+		var p Parts
+		for _, e := range []trace.Expectation{{}, c.with, {}} {
+			p.add(&e)
+		}
+		if p != c.want {
+			t.Errorf("%+v: %+v", c.with, p)
 		}
 	}
 }

@@ -1055,7 +1055,13 @@
       entry.addEventListener("input", () => go(Number(entry.value), false));
       entry.addEventListener("change", () => go(Number(entry.value), true));
       number.addEventListener("change", () => go(Number(number.value) || 0, true));
-      const ready = (unpacked) => { columns = unpacked; for (const input of [entry, number]) input.disabled = false; tell(); };
+      const ready = (unpacked) => {
+        columns = unpacked;
+        for (const input of [entry, number]) input.disabled = false;
+        tell();
+        const linked = location.hash.match(/^#entry=(\d+)$/);
+        if (linked) { go(Number(linked[1]), true); byId("map-section").scrollIntoView(); }
+      };
       if (scrubs) unpackStates().then(ready, () => { byId("entry-does").textContent = "This browser cannot read the states at all entries: it has no DecompressionStream."; });
       show();
     };
@@ -1357,4 +1363,7 @@
   let showReport = render;
   if (page.reports.length > 1) showReport = switcher("reports", page.reports.map((d) => [d, d.title + (d.summary.ooms ? ", out of memory" : "")]), page.reports[page.shown], render);
   render(page.reports[page.shown]);
+  // page.html#allocations-section begins there, #entry=123 with the state after that entry.
+  const linked = location.hash.length > 1 && byId(location.hash.slice(1));
+  if (linked) setTimeout(() => linked.scrollIntoView()); // when the canvases have their heights
 })();
