@@ -120,8 +120,8 @@ func whatFails(op *trace.Op, err error) string {
 }
 
 // checkCached looks whether the allocator could have returned enough memory: pieces of the driver's
-// of which nothing is allocated. Twice as much as was requested, and a large buffer, are enough for
-// whatever it rounds up to.
+// of which nothing is allocated. Twice as much as was requested, and the largest buffer or step of a pool, are
+// enough for whatever it rounds up to.
 func (t *Trial) checkCached(op *trace.Op) *Failure {
 	if op.Device != 0 || t.header.Devices > 1 { // the meter does not tell devices apart
 		return nil
@@ -131,7 +131,7 @@ func (t *Trial) checkCached(op *trace.Op) *Failure {
 		return nil
 	}
 	cached := t.meter.without(t.program.memory)
-	if free+cached < 2*op.Size+t.header.Geometry.LargeBuffer {
+	if free+cached < 2*op.Size+max(t.header.Geometry.LargeBuffer, poolStep) {
 		return nil
 	}
 	return t.fail(classWithMemoryCached, "a request of %d bytes failed when the driver had refused memory; %d bytes of the driver's are free, and %d more are in pieces of which nothing is allocated",

@@ -24,12 +24,17 @@ type Area struct {
 	Configures []string // one of them is what a configure brings
 	Sizes      []uint64 // boundaries beside those of the geometry, in bytes
 	Few        []uint64 // if given, the bytes of all requests
+	Turns      bool     // most requests are of the stream of the one before, and memory of one stream is freed after the other
 	Marks      bool     // pools may be use_on_oom and no_split
 	Pools      bool     // single pools may be emptied
 
 	Kinds  []Share
 	Misuse []trace.OpKind
 	Labels []Label // must be met
+
+	// Length is how many operations a program of an examination has; 0: as many as others. Every
+	// other one is run again with Failures failing driver calls; 0: as few as others.
+	Length, Failures int
 
 	// Release is that of PyTorch whose rules the programs' allocator follows ("2.13"); "": 2.11.
 	Release string

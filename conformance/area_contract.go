@@ -22,6 +22,15 @@ var contractAreas = []Area{
 		Kinds: lateShares(),
 	},
 	{
+		Name: "tight", What: "one stream after the other fills a small device, and driver calls fail for lack of memory",
+		Devices: 1, Streams: 3, Memory: 64 * spec.MiB, Live: 10, Turns: true, Length: 120, Failures: 6,
+		Settings: []string{""}, Few: []uint64{4096, 600_000, 3 * spec.MiB, 3 * spec.MiB, 9 * spec.MiB, 9 * spec.MiB, 20 * spec.MiB},
+		Kinds: []Share{
+			{trace.OpMalloc, 40}, {trace.OpFree, 40}, {trace.OpRecordStream, 2}, {trace.OpKernel, 25}, {trace.OpBusy, 2},
+			{trace.OpDrain, 4}, {trace.OpEmptyCache, 1},
+		},
+	},
+	{
 		Name: "large", What: "requests of 2 GiB and more",
 		Devices: 1, Streams: 2, Memory: 64 * spec.GiB, Live: 4,
 		Settings: []string{""}, Few: []uint64{4096, 1<<31 - 512, 1 << 31, 1<<32 - 512, 1 << 32, 1<<32 + 4096, 5 * spec.GiB},

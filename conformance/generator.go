@@ -151,6 +151,10 @@ func (g *Generator) candidates() []*memory {
 			return inside
 		}
 	}
+	if have := g.program.memory; g.area.Turns {
+		n := slices.IndexFunc(have, func(m *memory) bool { return m.slot != have[0].slot })
+		return have[:max(n, min(len(have), 1))]
+	}
 	return g.program.memory
 }
 

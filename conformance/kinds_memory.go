@@ -93,6 +93,10 @@ func (g *Generator) fraction() float64 {
 
 func (g *Generator) malloc() trace.Op {
 	op := g.onCaptured()
+	if have := g.program.memory; g.area.Turns && len(have) > 0 && !chance(g, 12) {
+		latest := &g.program.streams[have[len(have)-1].slot]
+		op.Device, op.Stream = latest.device, latest.index
+	}
 	op.Thread = g.thread()
 	op = g.called(op)
 	op.ID = int64(g.program.ids)

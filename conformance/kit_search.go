@@ -67,10 +67,14 @@ func (k *kit) program(area *Area, seed uint64, number int) Result {
 		})
 		area = &careful
 	}
-	if number%faultsEvery == faultsEvery-1 && !o.caching {
-		return area.RunFaults(seed, faultLength, kitFaults, o)
+	every, failures := faultsEvery, kitFaults
+	if area.Failures > 0 {
+		every, failures = 2, area.Failures
 	}
-	return area.Run(seed, kitLength, o)
+	if number%every == every-1 && !o.caching {
+		return area.RunFaults(seed, faultLength, failures, o)
+	}
+	return area.Run(seed, orDefault(area.Length, kitLength), o)
 }
 
 // add shortens a failure and adds it to the report.

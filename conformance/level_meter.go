@@ -15,7 +15,8 @@ type meter struct {
 	asked, gave int          // calls that have succeeded: for memory, and to return it
 	refused     int          // calls for memory that failed for lack of it
 	pieces      []spec.Range // memory of Malloc, and reserved ranges
-	backed      []spec.Range // memory of Malloc
+	backed      []spec.Range // memory of Malloc, and mapped pages
+	pools       []spec.Range // of the pieces, those of the driver's own pools
 }
 
 // hear counts a call.
@@ -35,6 +36,10 @@ func (m *meter) hear(c fakegpu.MemoryCall) {
 		m.pieces = append(m.pieces, piece)
 	case "CreatePage":
 		m.asked++
+	case "ReserveForPool":
+		m.pools = append(m.pools, piece)
+	case "MapPage":
+		m.backed = append(m.backed, piece)
 	case "Free":
 		if c.Ptr != 0 { // of nothing
 			m.gave++
@@ -44,6 +49,7 @@ func (m *meter) hear(c fakegpu.MemoryCall) {
 		m.lose(c.Ptr)
 	case "UnmapPage":
 		m.gave++
+		m.backed = slices.DeleteFunc(m.backed, func(r spec.Range) bool { return r == piece })
 	}
 }
 
@@ -54,14 +60,22 @@ func (m *meter) inOnePiece(r spec.Range) bool {
 
 func (m *meter) lose(p spec.Ptr) {
 	there := func(r spec.Range) bool { return r.Ptr == p }
-	m.pieces, m.backed = slices.DeleteFunc(m.pieces, there), slices.DeleteFunc(m.backed, there)
+	for _, list := range []*[]spec.Range{&m.pieces, &m.backed, &m.pools} {
+		*list = slices.DeleteFunc(*list, there)
+	}
 }
 
-// without is how many bytes of Malloc are in pieces that have none of the memory.
+// without is how many bytes are in pieces that have none of the memory, and that the allocator can
+// give back: what is in a pool of the driver's, the driver gives back.
 func (m *meter) without(allocated []*memory) (bytes uint64) {
-	for _, piece := range m.backed {
-		if !slices.ContainsFunc(allocated, func(a *memory) bool { return piece.Overlaps(spec.Range{Ptr: a.ptr, Bytes: a.size}) }) {
-			bytes += piece.Bytes
+	for _, piece := range m.pieces {
+		if slices.Contains(m.pools, piece) || slices.ContainsFunc(allocated, func(a *memory) bool { return piece.Overlaps(spec.Range{Ptr: a.ptr, Bytes: a.size}) }) {
+			continue
+		}
+		for _, r := range m.backed {
+			if piece.Contains(r) {
+				bytes += r.Bytes
+			}
 		}
 	}
 	return bytes

@@ -3,7 +3,8 @@ package fakegpu
 import "gaugeblock/spec"
 
 // A MemoryCall is a call of the driver by which a process gets memory or addresses, or
-// gives them back: Malloc, Free, ReserveAddress, FreeAddress, CreatePage, UnmapPage.
+// gives them back: Malloc, Free, ReserveAddress, FreeAddress, CreatePage, MapPage, UnmapPage. A
+// ReserveAddress for a pool of the driver's is followed by a ReserveForPool.
 type MemoryCall struct {
 	Call   string // in the words of spec.DriverCalls
 	Device spec.Device

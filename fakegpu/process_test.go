@@ -140,6 +140,7 @@ func TestMemoryCallsAreTold(t *testing.T) {
 		{Call: "Free", Ptr: p},
 		{Call: "ReserveAddress", Ptr: r, Bytes: 4 * spec.MiB},
 		{Call: "CreatePage", Bytes: 2 * spec.MiB},
+		{Call: "MapPage", Ptr: r, Bytes: 2 * spec.MiB},
 		{Call: "UnmapPage", Ptr: r, Bytes: 2 * spec.MiB},
 		{Call: "FreeAddress", Ptr: r, Bytes: 4 * spec.MiB},
 	}

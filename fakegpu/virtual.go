@@ -24,9 +24,13 @@ type page struct {
 }
 
 // ReserveAddress implements spec.VirtualMemory.
-func (g *GPU) ReserveAddress(dev spec.Device, bytes uint64) (at spec.Ptr, err error) {
+func (g *GPU) ReserveAddress(dev spec.Device, bytes uint64) (spec.Ptr, error) {
 	g.machine.mu.Lock()
 	defer g.machine.mu.Unlock()
+	return g.reserveAddress(dev, bytes)
+}
+
+func (g *GPU) reserveAddress(dev spec.Device, bytes uint64) (at spec.Ptr, err error) {
 	defer func() { g.tell(callReserveAddress, dev, at, bytes, err) }()
 	if err := g.enter(callReserveAddress); err != nil {
 		return 0, err
@@ -180,11 +184,24 @@ func (g *GPU) reservedAround(c call, r spec.Range) (*area, error) {
 	return a, nil
 }
 
-// MapPage implements spec.VirtualMemory. One page may be mapped at several
-// addresses.
-func (g *GPU) MapPage(ptr spec.Ptr, bytes uint64, handle spec.PageHandle) error {
+// ReserveForPool reserves addresses for a pool of the driver's: what is mapped there is the
+// driver's to give back.
+func (g *GPU) ReserveForPool(dev spec.Device, bytes uint64) (spec.Ptr, error) {
 	g.machine.mu.Lock()
 	defer g.machine.mu.Unlock()
+	at, err := g.reserveAddress(dev, bytes)
+	for _, f := range g.listeners {
+		f(MemoryCall{Call: "ReserveForPool", Device: dev, Ptr: at, Bytes: bytes, Err: err})
+	}
+	return at, err
+}
+
+// MapPage implements spec.VirtualMemory. One page may be mapped at several
+// addresses.
+func (g *GPU) MapPage(ptr spec.Ptr, bytes uint64, handle spec.PageHandle) (err error) {
+	g.machine.mu.Lock()
+	defer g.machine.mu.Unlock()
+	defer func() { g.tell(callMapPage, 0, ptr, bytes, err) }()
 	if err := g.enter(callMapPage); err != nil {
 		return err
 	}

@@ -38,7 +38,12 @@ LiveBlocksDisjoint ==
     /\ \A g, k \in segments : g = k \/ ~Overlap(g, k)
     /\ \A b, c \in blocks : b.allocated /\ c.allocated => b = c \/ ~Overlap(b, c)
 
-NoMergeableNeighbours == \A b \in blocks : IsFree(b) => Mergeable(Heap, b) = {}
+\* Of two neighbours in a segment that nothing uses one is mapped and one is not.
+NoMergeableNeighbours ==
+    \A g \in segments : \A b, c \in {x \in blocks : g.addr <= x.addr /\ x.addr < g.addr + g.size} :
+        /\ c.addr = b.addr + b.size /\ b.mapped = c.mapped
+        /\ ~b.allocated /\ b.eventCount = 0 /\ b.uses = {}
+        => c.allocated \/ c.eventCount > 0 \/ c.uses # {}
 
 SizesAndAlignment ==
     /\ \A b \in blocks : b.size > 0 /\ b.size % MinBlock = 0 /\ b.addr % MinBlock = 0

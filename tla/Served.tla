@@ -95,11 +95,6 @@ BlocksFitRequests ==
            /\ b.size \in size..(size + most)
            /\ size >= MaxSplitSize => b.size = g.size
 
-\* Of two neighbours that are neither allocated nor wait one is mapped and one is not.
-NothingMergeableSideBySide ==
-    \A b, c \in blocks : End(b) = c.addr /\ InOneSegment(b, c) /\ ~b.allocated /\ ~c.allocated =>
-        b \in Waiting \/ c \in Waiting \/ b.mapped # c.mapped
-
 \* A block of a pool with no_split is a whole segment, or whole pages.
 NoSplitBlocksAreWhole ==
     \A b \in blocks, g \in segments : Inside(b, g) /\ g.pool \in NoSplitPools =>

@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"sync"
@@ -120,6 +121,18 @@ func TestCalls(t *testing.T) {
 func TestQuestions(t *testing.T) {
 	answersAlike(t, "exports", nil, "GAUGEBLOCK_CUDA_MACHINE="+filepath.Join(t.TempDir(), "exports"))
 	answersAlike(t, "questions", nil, "GAUGEBLOCK_CUDA_DEVICES=2", "GAUGEBLOCK_CUDA_MACHINE="+filepath.Join(t.TempDir(), "machine"))
+}
+
+// TestOpeningFails: an opening of a pool's memory in which a driver call fails leaves nothing behind.
+func TestOpeningFails(t *testing.T) {
+	program := compile(t, "open_fails.c")
+	for _, call := range []string{"ImportPage", "MapPage", "SetAccess"} {
+		machine := "GAUGEBLOCK_CUDA_MACHINE=" + filepath.Join(t.TempDir(), "machine")
+		out, _ := run(t, program, []string{call}, machine)
+		if failed := regexp.MustCompile(`(?m)^cuMemPoolImportPointer.* 2$`).FindAllString(out, -1); len(failed) != 1 || !strings.HasSuffix(out, "\n0 bytes are missing\n") {
+			t.Errorf("%s fails:\n%s", call, out)
+		}
+	}
 }
 
 // What two H200 have answered about flags and priorities of streams, what waits for what, functions of

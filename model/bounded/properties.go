@@ -160,13 +160,12 @@ func (c *CachingAllocator) ofSteps() map[string]func(from *model.State, label in
 // ofStates are the properties of every state, by name.
 func (c *CachingAllocator) ofStates() map[string]func(*model.State) bool {
 	return map[string]func(*model.State) bool{
-		"RangesHaveRoom":             c.rangesHaveRoom,
-		"NothingMergeableSideBySide": noMergeableNeighbours,
-		"OversizeSegmentsAreWhole":   c.oversizeSegmentsAreWhole,
-		"BlocksFitRequests":          blocksFitRequests,
-		"EmptyCacheReleasesAll":      c.emptyCacheReleasesAll,
-		"AnyBlockIsGood":             c.anyBlockIsGood,
-		"LimitHolds":                 c.limitHolds,
+		"RangesHaveRoom":           c.rangesHaveRoom,
+		"OversizeSegmentsAreWhole": c.oversizeSegmentsAreWhole,
+		"BlocksFitRequests":        blocksFitRequests,
+		"EmptyCacheReleasesAll":    c.emptyCacheReleasesAll,
+		"AnyBlockIsGood":           c.anyBlockIsGood,
+		"LimitHolds":               c.limitHolds,
 	}
 }
 

@@ -26,8 +26,7 @@ var changes = map[string]func(s *bounded.State) bool{
 	"LiveBlocksDisjoint": func(s *bounded.State) bool {
 		return eachHeld(s, func(h model.Held) { s.Truth = s.Truth.Hold(h) })
 	},
-	"NoMergeableNeighbours":      splitAll,
-	"NothingMergeableSideBySide": splitAll,
+	"NoMergeableNeighbours": splitAll,
 	"SizesAndAlignment": func(s *bounded.State) bool {
 		return eachBlock(s, func(g *model.Segment, _ *model.Block) bool { g.Size++; return true })
 	},

@@ -113,7 +113,10 @@ func TestPyTorch(t *testing.T) {
 				t.Errorf("%s, %s: %d bytes, whatif says %d; %+v", name, settings, r.Most, prediction, r)
 			}
 			truth, known := onGPU(t, name+"."+settings+".nolimit")
-			if !known || name == "two_streams" && settings == "expandable" { // there frees were complete at other times
+			// The record says when the frees of record_stream were complete in its own run. With other settings
+			// they were at other times: four runs of this program with expandable segments reserved 582, 622, 742
+			// and 822 MiB on H200s, so that one of them is no truth for this row.
+			if !known || name == "two_streams" && settings == "expandable" {
 				continue
 			}
 			measured++

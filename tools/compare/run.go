@@ -105,10 +105,13 @@ func requests(w *history.Workload, factory perform.Factory, name string, limit u
 	total := cmp.Or(limit, unlimited)
 	p.gpu = fakegpu.New(fakegpu.Config{Devices: fakegpu.Devices(1, total), Addresses: fakegpu.RealLike})
 	p.gpu.OnMemoryCall(func(c fakegpu.MemoryCall) {
-		switch {
-		case c.Call == "Free" && c.Ptr == 0, c.Call == "ReserveAddress", c.Call == "FreeAddress":
-		default:
+		switch c.Call {
+		case "Malloc", "CreatePage", "UnmapPage":
 			p.result.DriverCalls++
+		case "Free":
+			if c.Ptr != 0 {
+				p.result.DriverCalls++
+			}
 		}
 	})
 	g := &gauge{requests: len(w.Requests)}

@@ -195,7 +195,8 @@ func (s *Search) options(x *examination) []conformance.Option {
 	} else {
 		options = append(options, conformance.Faults(
 			spec.FaultSpec{Call: "Malloc", Error: spec.FaultOutOfMemory}, spec.FaultSpec{Call: "ReserveAddress", Error: spec.FaultOutOfMemory},
-			spec.FaultSpec{Call: "CreatePage", Error: spec.FaultOutOfMemory}, spec.FaultSpec{Call: "MapPage", Error: spec.FaultOutOfMemory}))
+			spec.FaultSpec{Call: "CreatePage", Error: spec.FaultOutOfMemory}, spec.FaultSpec{Call: "MapPage", Error: spec.FaultOutOfMemory},
+			spec.FaultSpec{Call: "SetAccess", Error: spec.FaultOutOfMemory}))
 	}
 	if s.Devices > 0 {
 		options = append(options, conformance.MostDevices(s.Devices))

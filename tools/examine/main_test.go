@@ -52,7 +52,7 @@ func compile(t *testing.T, source string, options ...string) (library string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	library = filepath.Join(dir, strings.TrimSuffix(source, filepath.Ext(source))+".so")
+	library = filepath.Join(dir, strings.TrimSuffix(filepath.Base(source), filepath.Ext(source))+".so")
 	args := append([]string{"-std=c++17", "-shared", "-fPIC", "-Wall", "-o", library, filepath.Join("testdata", "libraries", source),
 		"-I" + filepath.Join(scratch, "include"), "-L" + scratch, "-lcudart"}, options...)
 	if err := cuda.Run(exec.Command(compiler, args...)); err != nil {

@@ -22,7 +22,7 @@ func TestSeeded(t *testing.T) {
 		{"", "", "forgets_size", memory},
 		{"", "", "keeps_cache", "EverythingIsReturned CachedMemoryIsReturned"},
 		{"", "", "only_device_0", "EverythingIsReturned"},
-		{"", "", "frees_parts", memory + confused},
+		{"", "", "frees_parts", memory + confused + " PointersAreAligned"},
 		{"", "", "overlaps_rest", memory},
 		{"", "", "loses_rest", "EverythingIsReturned"},
 		{"", "", "error_stays", "OutOfMemoryIsTrue NothingIsStuck"},
@@ -51,6 +51,15 @@ func TestSeeded(t *testing.T) {
 		{"-DIN_PLACE", "", "ends_with_cache", "EverythingIsReturned"},
 		{"-DIN_PLACE -DNO_EMPTY", "", "", ""},
 		{"-DIN_PLACE -DNO_EMPTY", "", "ends_with_cache", "EverythingIsReturned"},
+		{"", "", "tries_once", "CachedMemoryIsReturned"},
+		{"", "", "keeps_other_streams", "CachedMemoryIsReturned"},
+		{"pages.cc", "", "", ""},
+		{"pages.cc", "free_stream", "", "NoHazard"}, // it cares for the stream of the allocation only
+		{"pages.cc", "", "keeps_other_streams", "CachedMemoryIsReturned"},
+		{"pages.cc", "", "loses_unmapped_page", "EverythingIsReturned"},
+		{"pages.cc", "", "loses_page_without_access", "EverythingIsReturned"},
+		{"pages.cc", "", "trusts_access", "NoIllegalAccess"},
+		{"pages.cc", "", "shrinks_under_work", "NoHazard NoIllegalAccess"},
 		{"sleeper.cc", "", "", ""},
 		{"sleeper.cc", "", "sleeps_at_once", "NoHazard NoIllegalAccess"},
 		{"sleeper.cc", "idle_sleep", "sleeps_at_once", ""},
@@ -96,6 +105,9 @@ func TestSeeded(t *testing.T) {
 			library := compile(t, source, options...)
 			plant(t, "FAULT="+test.fault)
 			search := Search{Library: library, Contract: test.contract, Level: conformance.Safe, Operations: 4000, Build: scratch}
+			if source == "pages.cc" || test.broken == "CachedMemoryIsReturned" {
+				search.Level = conformance.Caching
+			}
 			if test.fault == "stays_locked" {
 				search.Patience = 2 * time.Second
 			}

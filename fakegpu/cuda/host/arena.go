@@ -83,7 +83,7 @@ func (a *arena) reserve() error {
 	}
 	a.bytes = min(2*properties.TotalMemory, mostBytes) / arenaStep * arenaStep
 	a.pages = map[uint64]spec.PageHandle{}
-	a.base, err = a.gpu.ReserveAddress(a.device, a.bytes)
+	a.base, err = a.gpu.ReserveForPool(a.device, a.bytes)
 	return err
 }
 

@@ -182,10 +182,7 @@ func (p *Process) mapPiece(dev spec.Device, pid uint64, contents [][]byte) (*ope
 		at := o.Ptr + spec.Ptr(uint64(i)*arenaStep)
 		page := spec.PageHandle(0)
 		if content != nil {
-			page, err = p.GPU.ImportPage(pid, spec.SharePOSIX, content)
-			if err == nil {
-				err = errors.Join(p.GPU.MapPage(at, arenaStep, page), p.GPU.SetAccess(at, arenaStep, dev))
-			}
+			page, err = p.openPage(dev, at, pid, content)
 		}
 		if err != nil {
 			return nil, errors.Join(err, p.unmapPiece(o))
@@ -193,6 +190,21 @@ func (p *Process) mapPiece(dev spec.Device, pid uint64, contents [][]byte) (*ope
 		o.pages = append(o.pages, page)
 	}
 	return o, nil
+}
+
+// openPage imports a page and maps it. Where a call fails, nothing is left of it.
+func (p *Process) openPage(dev spec.Device, at spec.Ptr, pid uint64, content []byte) (spec.PageHandle, error) {
+	page, err := p.GPU.ImportPage(pid, spec.SharePOSIX, content)
+	if err != nil {
+		return 0, err
+	}
+	if err = p.GPU.MapPage(at, arenaStep, page); err != nil {
+		return 0, errors.Join(err, p.GPU.ReleasePage(page))
+	}
+	if err = p.GPU.SetAccess(at, arenaStep, dev); err != nil {
+		return 0, errors.Join(err, p.GPU.UnmapPage(at, arenaStep), p.GPU.ReleasePage(page))
+	}
+	return page, nil
 }
 
 func (p *Process) unmapPiece(o *openedPiece) (err error) {

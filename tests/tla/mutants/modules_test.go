@@ -36,7 +36,7 @@ var released = []string{"MallocsAreServed", "EmptyCacheReleasesAll"}
 var counts = []string{"DriverSegmentsAreCounted"}
 
 var owed = []string{
-	"MallocsAreServed", "BlocksFitRequests", "RemaindersCanServe", "OversizeSegmentsAreWhole", "NothingMergeableSideBySide",
+	"MallocsAreServed", "BlocksFitRequests", "RemaindersCanServe", "OversizeSegmentsAreWhole", "NoMergeableNeighbours",
 }
 
 var owedSteps = []string{"PromptlyReclaimed", "NoNeedlessWait", "BestFitServes", "SegmentsFitRequests"}

@@ -199,14 +199,10 @@ func exploreTo(m *mutant, levels int) (*explore.Violation[*bounded.State], error
 	return explore.Explore(check.Module, check.Options).Violation, nil
 }
 
-// leaveOut leaves out the property with a name, and that which is the same in the model.
+// leaveOut leaves out the property with a name.
 func leaveOut(o *explore.Options[*bounded.State], name string) {
-	names := []string{name}
-	if name == "NothingMergeableSideBySide" {
-		names = append(names, "NoMergeableNeighbours")
-	}
-	o.Invariants = slices.DeleteFunc(o.Invariants, func(i explore.Invariant[*bounded.State]) bool { return slices.Contains(names, i.Name) })
-	o.Steps = slices.DeleteFunc(o.Steps, func(s explore.StepProperty[*bounded.State]) bool { return slices.Contains(names, s.Name) })
+	o.Invariants = slices.DeleteFunc(o.Invariants, func(i explore.Invariant[*bounded.State]) bool { return i.Name == name })
+	o.Steps = slices.DeleteFunc(o.Steps, func(s explore.StepProperty[*bounded.State]) bool { return s.Name == name })
 }
 
 // buildWithAll builds the tests of this package with all mistakes in the model.

@@ -153,14 +153,14 @@ static void mergeAll() {
 }
 
 // release returns whole segments that are unused to the driver.
-static void release(int device) {
+static void release(int device, const cudaStream_t *only = nullptr) {
 	if (fault("keeps_cache")) return;
 	complete(true);
 	if (steals) mergeAll();
 	for (size_t i = 0; i < unused.size();) {
 		Block *b = unused[i];
 		const bool whole = b->before == nullptr && b->after == nullptr;
-		const bool other = device >= 0 && b->device != device;
+		const bool other = (device >= 0 && b->device != device) || (only != nullptr && b->stream != *only);
 		if ((!whole && !(fault("frees_parts") && b->before == nullptr)) || (other && !fault("frees_all_devices"))) {
 			i++;
 			continue;
@@ -228,7 +228,7 @@ extern "C" void *my_malloc(ssize_t bytes, int device, cudaStream_t stream) {
 	Block *b = find(size, device, stream);
 	if (b == nullptr) b = ask(size, device, stream);
 	if (b == nullptr && fault("stays_locked")) return nullptr;
-	if (b == nullptr && !fault("tries_once")) release(device), b = ask(size, device, stream);
+	if (b == nullptr && !fault("tries_once")) release(device, fault("keeps_other_streams") ? &stream : nullptr), b = ask(size, device, stream);
 	if (b == nullptr && fault("hands_out_anything") && !used.empty()) {
 		mutex.unlock();
 		return used.begin()->first;
