@@ -173,8 +173,8 @@ func boundedPrograms(t *testing.T) (all []bounded) {
 	}
 	streams := []string{filepath.Join(filepath.Dir(folder), "torch", "workloads.py"), "two_streams", "0"}
 	return append(all,
-		bounded{"two_streams.default", streams, "", [][]uint64{{476 << 20, 592 << 20, 696 << 20, 952 << 20}}},
-		bounded{"two_streams.expandable", streams, "expandable_segments:True", [][]uint64{{582 << 20, 622 << 20, 742 << 20, 822 << 20}}})
+		bounded{"two_streams.default", streams, "", [][]uint64{{476 << 20, 592 << 20, 696 << 20, 814 << 20, 952 << 20, 1100 << 20}}},
+		bounded{"two_streams.expandable", streams, "expandable_segments:True", [][]uint64{{582 << 20, 622 << 20, 702 << 20, 722 << 20, 742 << 20, 822 << 20, 902 << 20}}})
 }
 
 // outside are the ranges that are known not to be as they should, with the reason.
@@ -189,7 +189,7 @@ var outside = map[string]string{
 	"zero_view, rank 1":               tooWide,
 	"programs/ddp.default, rank 0":    tooWide,
 	"programs/ddp.expandable, rank 1": tooWide,
-	"two_streams.expandable, rank 0":  tooWide,
+	"two_streams.expandable, rank 0":  "one run of seven is 60 MiB above; the factors were chosen after others",
 }
 
 // tooWide: what may happen is told, and the few runs that were recorded differ less.

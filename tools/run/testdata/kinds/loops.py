@@ -455,7 +455,7 @@ define("compiled_cudagraphs", compiled, "cudagraphs")
 
 
 @program
-def gan():
+def gan_spectral():
     norm = nn.utils.parametrizations.spectral_norm
     g = nn.Sequential(nn.ConvTranspose2d(64, 128, 4), nn.BatchNorm2d(128), nn.ReLU(), nn.ConvTranspose2d(128, 64, 4, 2, 1), nn.BatchNorm2d(64), nn.ReLU(),
                       nn.ConvTranspose2d(64, 32, 4, 2, 1), nn.BatchNorm2d(32), nn.ReLU(), nn.ConvTranspose2d(32, 3, 4, 2, 1), nn.Tanh()).to(CUDA)
