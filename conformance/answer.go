@@ -131,7 +131,7 @@ func (t *Trial) checkCached(op *trace.Op) *Failure {
 		return nil
 	}
 	cached := t.meter.without(t.program.memory)
-	if free+cached < 2*op.Size+max(t.header.Geometry.LargeBuffer, poolStep) {
+	if free+cached < 2*op.Size+t.largestStep() {
 		return nil
 	}
 	return t.fail(classWithMemoryCached, "a request of %d bytes failed when the driver had refused memory; %d bytes of the driver's are free, and %d more are in pieces of which nothing is allocated",

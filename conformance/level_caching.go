@@ -64,6 +64,9 @@ const wasteFactor = 3
 // of those that are known.
 const poolStep = 32 * spec.MiB
 
+// largestStep is by how many bytes an allocator grows at once for a small request, or the driver's pool behind it.
+func (t *Trial) largestStep() uint64 { return max(t.header.Geometry.LargeBuffer, poolStep) }
+
 // cacheWatch knows what was freed and not allocated again.
 type cacheWatch struct {
 	meter  *meter
@@ -188,7 +191,7 @@ func (t *Trial) checkWaste() *Failure {
 	var needed, most uint64
 	for _, peak := range t.cache.peak {
 		needed += peak
-		most += wasteFactor*peak + max(t.header.Geometry.LargeBuffer, poolStep)
+		most += wasteFactor*peak + t.largestStep()
 	}
 	if held := total - free; held > most {
 		return t.fail(classWastes, "%d bytes are held from the driver, %d were needed at most (the peaks of each stream's small and large requests), %d are allowed",
