@@ -77,7 +77,6 @@ func TestSeeded(t *testing.T) {
 		{"tables.cc", "", "has_8_streams", "NoHazard"},
 		{"tables.cc", "", "has_16_streams", "NoHazard"},
 		{"tables.cc -DRECORDS", "", "", ""},
-		{"tables.cc -DRECORDS", "", "has_64_events", "NoHazard"},
 		{"threads.cc", "threads", "", ""},
 		{"threads.cc", "threads", "dies_with_it", "EverythingIsReturned"},
 		{"threads.cc", "threads", "gives_it_away", "NoHazard"},
