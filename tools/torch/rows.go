@@ -66,7 +66,8 @@ var rules = []rule{
 	{rowUnasked, (*mismatch).unasked},
 	{"captures/reuse-unrouted", func(m *mismatch) bool {
 		return m.config.GraphCaptureRecordStreamReuse && m.facts.captures > 0 &&
-			(m.says("Could not find memory pool id for capture") || m.says("should not be capturing when the capture is ended"))
+			(m.says("Could not find memory pool id for capture") || m.says("should not be capturing when the capture is ended") ||
+				m.op.Kind == trace.OpPoolEnd && m.says("Invalid stream capture status"))
 	}},
 	{"captures/reuse-nodes", (*mismatch).addedNodes},
 	{"captures/reuse-free-lost", func(m *mismatch) bool {
