@@ -198,7 +198,7 @@ EndAllocateToPool(id) ==
 \* The graph is destroyed.
 ReleasePool(id) ==
     /\ UseCount(id) > 0
-    /\ \A c \in Range(captures) : c.pool # id
+    /\ IF ReleasesRouted THEN TRUE ELSE \A c \in Range(captures) : c.pool # id
     /\ SetUseCount(id, UseCount(id) - 1)
     /\ UNCHANGED <<heapVars, programVars, routings, deferred, captureUses>>
 
@@ -247,7 +247,7 @@ PoolTypeOK ==
 PoolsOwnTheirBlocks ==
     /\ \A g \in segments : g.pool # 0 => \E q \in pools : q.id = g.pool
     /\ \A q, r \in pools : q.id = r.id => q = r
-    /\ \A r \in Range(routings) : UseCount(r.pool) > 0
+    /\ \A r \in Range(routings) : IF ReleasesRouted THEN UseCount(r.pool) >= 0 ELSE UseCount(r.pool) > 0
 
 \* With plain segments a pool's count of driver segments is their number.
 DriverSegmentsAreCounted ==
@@ -376,14 +376,14 @@ JustEnoughIsReturned ==
 PagesKeepToLimit ==
     [][Obtained # {} => \A s \in Streams, n \in Sizes : Malloc(s, n) => KeepsPagesToLimit(n)]_vars
 
-\* With expandable segments a pool's count is one more after a malloc that obtains pages of it, and
+\* With expandable segments a pool's count is one more after a malloc that is served with new pages of it, and
 \* EmptyCache takes one off for each free block that loses pages.  While it is positive the pool stays.
 PagesAreCounted ==
     [][ExpandableSegments /\ Waiting = {} => \A q \in pools :
           LET isOf(x, all) == \E g \in all : Inside(x, g) /\ g.pool = q.id
               losing == {b \in blocks : /\ b.mapped /\ ~b.allocated /\ isOf(b, segments)
                                         /\ \E y \in Returned : Overlap(y, b)}
-              more == IF \E y \in Obtained : isOf(y, segments') THEN 1 ELSE 0
+              more == IF given' # given /\ \E y \in Obtained : isOf(y, segments') THEN 1 ELSE 0
               is(n) == IF \E r \in pools' : r.id = q.id
                        THEN [q EXCEPT !.driverSegments = n] \in pools'
                        ELSE n <= 0

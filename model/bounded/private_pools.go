@@ -13,11 +13,12 @@ import (
 // PrivatePools is PrivatePools.tla: CachingAllocator with private pools and captures.
 type PrivatePools struct {
 	*CachingAllocator
-	ids         []uint64 // the numbers of the pools
-	maxUses     int
-	routesTwice bool // programs route a stream to a second pool while it is routed to one
-	relaxed     bool // captures do not forbid to free memory
-	asks        bool // whether a graph was captured with a pool is asked in the steps of a malloc, and in the key
+	ids            []uint64 // the numbers of the pools
+	maxUses        int
+	routesTwice    bool // programs route a stream to a second pool while it is routed to one
+	releasesRouted bool // and end the last use of a pool while requests are routed to it
+	relaxed        bool // captures do not forbid to free memory
+	asks           bool // whether a graph was captured with a pool is asked in the steps of a malloc, and in the key
 
 	marksAll   bool     // programs mark their captures
 	uncaptured []uint64 // the pools that requests are routed to without a capture
@@ -27,7 +28,7 @@ type PrivatePools struct {
 
 // openPrivatePools opens the module, or that of a module that has others constants beside.
 func openPrivatePools(c *tlc.Config, others ...string) (*PrivatePools, error) {
-	b, err := ReadBounds(c, append(others, "PoolIds", "MaxUses", "OverflowPools", "NoSplitPools", "RecordsTwice", "RecordsOwn", "RoutesTwice", "RelaxedCaptures")...)
+	b, err := ReadBounds(c, append(others, "PoolIds", "MaxUses", "OverflowPools", "NoSplitPools", "RecordsTwice", "RecordsOwn", "ReleasesRouted", "RoutesTwice", "RelaxedCaptures")...)
 	if err != nil {
 		return nil, err
 	}
@@ -39,7 +40,7 @@ func openPrivatePools(c *tlc.Config, others ...string) (*PrivatePools, error) {
 	if r.bool("RoutesUncaptured") {
 		p.uncaptured = r.numbers("UncapturedPools")
 	}
-	p.recordsOwn = r.bool("RecordsOwn")
+	p.recordsOwn, p.releasesRouted = r.bool("RecordsOwn"), r.bool("ReleasesRouted")
 	p.recordsTwice, p.routesTwice, p.relaxed = r.bool("RecordsTwice"), r.bool("RoutesTwice"), r.bool("RelaxedCaptures")
 	initial := b.initial()
 	initial.RelaxedCaptures = p.relaxed
@@ -82,7 +83,8 @@ func (p *PrivatePools) Next(s *model.State, yield func(label int, next *model.St
 			ended.Truth = ended.Truth.EndCapture(id)
 			next, _ := ended.EndAllocateToPool(id)
 			yield(p.end.label(i), &next)
-		} else if count > 0 {
+		}
+		if count > 0 && (!routed || p.releasesRouted) {
 			next, _ := s.ReleasePool(id)
 			yield(p.release.label(i), &next)
 		}
@@ -155,7 +157,7 @@ func (w *writer) poolVariables() {
 func (p *PrivatePools) property(name string, fair [][]int, to *explore.Options[*model.State]) bool {
 	switch name {
 	case "PoolsOwnTheirBlocks":
-		holdsOfStates(to, name, poolsOwnTheirBlocks)
+		holdsOfStates(to, name, p.poolsOwnTheirBlocks)
 	case "PoolsAreIsolated":
 		holdsOfStates(to, name, poolsAreIsolated)
 	case "RoutingsAreCaptures":
@@ -231,13 +233,16 @@ func (p *PrivatePools) fairness(specification string) ([][]int, bool) {
 	return nil, specification == "Spec"
 }
 
-func poolsOwnTheirBlocks(s *model.State) bool {
+func (p *PrivatePools) poolsOwnTheirBlocks(s *model.State) bool {
 	for _, g := range s.Segments {
 		if !g.Pool.IsDefault() && useCount(s, g.Pool) < 0 {
 			return false
 		}
 	}
-	return !slices.ContainsFunc(s.Routings, func(r model.PoolRouting) bool { return useCount(s, r.Pool) <= 0 })
+	return !slices.ContainsFunc(s.Routings, func(r model.PoolRouting) bool {
+		count := useCount(s, r.Pool)
+		return count < 0 || count == 0 && !p.releasesRouted
+	})
 }
 
 // noSplitBlocksAreWhole: a block of a pool with no_split is a whole segment, or whole pages.
@@ -355,8 +360,8 @@ func (p *PrivatePools) oversizeMakesRoom(from *model.State, label int, to *model
 	return !p.oversizeIn(from, pool, stream, bytes) || granted(from)+p.segmentFor(bytes) > p.room()+need
 }
 
-// pagesAreCounted: with expandable segments a pool's count is one more after a malloc that obtains
-// pages of it, and EmptyCache takes one off for each free block that loses pages. While it is
+// pagesAreCounted: with expandable segments a pool's count is one more after a malloc that is served with
+// new pages of it, and EmptyCache takes one off for each free block that loses pages. While it is
 // positive the pool stays.
 func (p *PrivatePools) pagesAreCounted(from *model.State, label int, to *model.State) bool {
 	_, _, isMalloc := p.request(label)
@@ -368,7 +373,7 @@ func (p *PrivatePools) pagesAreCounted(from *model.State, label int, to *model.S
 	for _, before := range from.Pools {
 		i := slices.IndexFunc(to.Pools, func(q model.Pool) bool { return q.ID == before.ID })
 		more := 0
-		if isMalloc && slices.ContainsFunc(returned(to, from), func(g model.Grant) bool { return poolAt(to, g.Memory.Ptr) == before.ID }) {
+		if isMalloc && !failed(from, to) && slices.ContainsFunc(returned(to, from), func(g model.Grant) bool { return poolAt(to, g.Memory.Ptr) == before.ID }) {
 			more = 1
 		}
 		everyBlock(from, func(g *model.Segment, b *model.Block) bool {
