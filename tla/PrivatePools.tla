@@ -254,10 +254,10 @@ DriverSegmentsAreCounted ==
     ~ExpandableSegments =>
         \A q \in pools : q.driverSegments = Cardinality({g \in segments : g.pool = q.id})
 
-\* A pool's memory stays its own while it is used, and stays on the device: graphs use it.
-\* (A property of steps.)
+\* A pool's memory stays its own while it is used, and stays on the device: graphs use it.  Of a
+\* pool without a capture this is not so of oversize segments.  (A property of steps.)
 CapturedMemoryIsKept ==
-    [][\A g \in segments : IF RoutesUncaptured /\ g.pool \in UncapturedPools THEN TRUE ELSE
+    [][\A g \in segments : IF RoutesUncaptured /\ g.pool \in UncapturedPools /\ ~ExpandableSegments /\ g.size >= MaxSplitSize THEN TRUE ELSE
           UseCount(g.pool) > 0 /\ UseCount(g.pool)' > 0 =>
           g \in segments' /\ {x \in device : Inside(x, g)} \subseteq device']_vars
 

@@ -391,11 +391,12 @@ func (p *PrivatePools) pagesAreCounted(from *model.State, label int, to *model.S
 	return true
 }
 
-// capturedMemoryIsKept: a pool with uses keeps its segments, and what the driver granted for them.
+// capturedMemoryIsKept: a pool with uses keeps its segments, and what the driver granted for them, unless
+// no graph was captured with it and they are oversize.
 func (p *PrivatePools) capturedMemoryIsKept(from *model.State, _ int, to *model.State) bool {
 	for _, g := range from.Segments {
-		if p.isUncaptured(g.Pool) {
-			continue // oversize blocks are released
+		if p.isUncaptured(g.Pool) && !g.Expandable && g.Size >= from.Config.MaxSplitSize {
+			continue
 		}
 		isUsed := useCount(from, g.Pool) > 0 && useCount(to, g.Pool) > 0
 		isKept := slices.ContainsFunc(to.Segments, func(h model.Segment) bool {

@@ -24,7 +24,7 @@ func TestExpandable(t *testing.T) {
 
 func TestPools(t *testing.T) {
 	holds(t, "pools_forbidden", "pools_tiny", "pools_tiny Streams={1} OverflowPools={1}", "pools_oversize Streams={1}", "pools_oversize Streams={1} Memory=12", "used_pools", "used_pools_oversize", "pools_oversize",
-		"oversize_forbidden", "two_overflow", "overflow_first", "overflow_last", "no_split", "no_split_pages", "pool_end", "released_routed", "pools_tiny Sizes={2} Memory=4 Streams={1}", "recorded_own",
+		"oversize_forbidden", "two_overflow", "overflow_first", "overflow_last", "no_split", "no_split_pages", "pool_end", "released_routed", "pools_tiny OverflowPools={1} MaxUses=2 Memory=1 SmallBuffer=1", "pools_tiny Sizes={2} Memory=4 Streams={1}", "recorded_own",
 		"pools_tiny Streams={1,2,3} Memory=1 SmallBuffer=1", "pools_tiny Limit=4 SmallBuffer=1 Memory=6 Streams={1}")
 }
 
@@ -37,7 +37,7 @@ func TestCaptures(t *testing.T) {
 }
 
 func TestPages(t *testing.T) {
-	holds(t, "pools_pages", "two_pools_pages", "pools_pages_streams",
+	holds(t, "pools_pages", "pools_pages RoutesUncaptured=TRUE UncapturedPools={1}", "two_pools_pages", "pools_pages_streams",
 		"pools_pages ReleasesRouted=TRUE RoutesUncaptured=TRUE UncapturedPools={1} OverflowPools={} Memory=6 Sizes={2,6} first=20000")
 }
 
