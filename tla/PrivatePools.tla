@@ -400,11 +400,11 @@ UsesAreTouches ==
            /\ \A t \in all : bothWays(t) \/ t.captured = ([block |-> b.addr, stream |-> t.stream] \in captureUses)
 
 \* With PoolEndCompletesDeferred the end of a pool's routing processes the pool's deferred frees, and no
-\* others.
+\* others; else none.
 EndCompletesDeferred ==
     [][\A id \in PoolIds :
-          PoolEndCompletesDeferred /\ EndAllocateToPool(id) =>
-              deferred' = {a \in deferred : \A g \in segments, b \in blocks : b.addr = a /\ Inside(b, g) => g.pool # id}]_vars
+          EndAllocateToPool(id) =>
+              deferred' = IF ~PoolEndCompletesDeferred THEN deferred ELSE {a \in deferred : \A g \in segments, b \in blocks : b.addr = a /\ Inside(b, g) => g.pool # id}]_vars
 
 \* Of a deferred free no event is recorded for a use that is in a graph.
 GraphUsesAreNotAwaited ==

@@ -203,15 +203,12 @@ func (p *PrivatePools) property(name string, fair [][]int, to *explore.Options[*
 // always implements Module.
 func (p *PrivatePools) always() []string {
 	names := append(p.CachingAllocator.always(), "PoolsOwnTheirBlocks", "PoolsAreIsolated", "RoutingsAreCaptures", "DriverSegmentsAreCounted",
-		"CapturedMemoryIsKept", "UsesAreCounted", "LivePoolsServe", "RequestsAreRouted", "UsesAreTouches", "GraphUsesAreNotAwaited", "UnusedPoolsAreReleased", "OverflowsOnOutOfMemory", "UnusedPoolsAreErased")
+		"CapturedMemoryIsKept", "UsesAreCounted", "LivePoolsServe", "RequestsAreRouted", "UsesAreTouches", "GraphUsesAreNotAwaited", "UnusedPoolsAreReleased", "OverflowsOnOutOfMemory", "UnusedPoolsAreErased", "EndCompletesDeferred")
 	if p.Config.ExpandableSegments {
 		names = append(names, "PagesAreCounted")
 	}
 	if len(p.noSplit) > 0 {
 		names = append(names, "NoSplitBlocksAreWhole")
-	}
-	if p.Rules.PoolEndCompletesDeferred {
-		names = append(names, "EndCompletesDeferred")
 	}
 	if len(p.uncaptured) > 0 && p.Config.MaxSplitSize <= p.Memory && !p.Config.ExpandableSegments {
 		names = append(names, "OversizeMakesRoom")
@@ -334,16 +331,16 @@ func (p *PrivatePools) requestsAreRouted(from *model.State, label int, to *model
 }
 
 // endCompletesDeferred: with PoolEndCompletesDeferred the end of a pool's routing processes the pool's
-// deferred frees, and no others.
+// deferred frees, and no others; else none.
 func (p *PrivatePools) endCompletesDeferred(from *model.State, label int, to *model.State) bool {
 	for i, number := range p.ids {
-		if label != p.end.label(i) || !p.Rules.PoolEndCompletesDeferred {
+		if label != p.end.label(i) {
 			continue
 		}
 		return everyBlock(from, func(g *model.Segment, b *model.Block) bool {
 			now, _ := blockAt(to, toUnits(b.Address))
 			stays := now != nil && now.IsDeferred()
-			return !b.IsDeferred() || stays == (g.Pool != PoolID(number))
+			return !b.IsDeferred() || stays != (p.Rules.PoolEndCompletesDeferred && g.Pool == PoolID(number))
 		})
 	}
 	return true
