@@ -220,7 +220,7 @@ rmm-gtests:
 	cd $(BUILD)/foreign && GAUGEBLOCK_CUDA_HAZARDS=off ./rmm-head-gtests # its arena writes a log where it runs
 
 # CuPy's and Numba's tests of memory, streams and events on the fake GPU, counted. PYTHON has them installed; CUPY is
-# a checkout of the same release of CuPy, HEADERS a folder with NVIDIA's headers (tools/foreign/python/suites.sh).
+# CuPy's unpacked source distribution, HEADERS a folder with NVIDIA's headers (tools/foreign/python/suites.sh).
 PYTHON ?= python3
 CUPY ?=
 HEADERS ?=

@@ -1,4 +1,4 @@
-// Package brief is an answer in three lines: what happened, the cause, what to try.
+// Package brief is an answer in three lines: what happened, the cause or where the peak is, what to try.
 package brief
 
 import (
@@ -14,29 +14,41 @@ const Columns = 100
 // Lines are the three lines. One that is empty is left out.
 type Lines struct {
 	Happened string `json:"happened"`
-	Cause    string `json:"cause"`
+	Cause    string `json:"cause"` // of a failure
+	Peak     string `json:"peak"`  // where it is and what holds it; instead of a cause, where nothing failed
 	Try      string `json:"try"`
 }
 
 // The labels of the second and the third line.
 const (
 	causeLabel = "Cause: "
+	peakLabel  = "Peak:  "
 	tryLabel   = "Try:   "
 )
 
 // Fit shortens the lines, with their labels, to Columns.
 func (l Lines) Fit() Lines {
-	return Lines{shorten(l.Happened, Columns), shorten(l.Cause, Columns-len(causeLabel)), shorten(l.Try, Columns-len(tryLabel))}
+	return Lines{shorten(l.Happened, Columns), shorten(l.Cause, Columns-len(causeLabel)), shorten(l.Peak, Columns-len(peakLabel)), shorten(l.Try, Columns-len(tryLabel))}
 }
 
-// Fits reports whether a text can be the third line.
-func Fits(try string) bool { return utf8.RuneCountInString(try) <= Columns-len(tryLabel) }
+// Fits reports whether a text can be the second or the third line.
+func Fits(text string) bool { return utf8.RuneCountInString(text) <= Columns-len(tryLabel) }
+
+// FirstThatFits is the first of several forms of the second or the third line that fits, or else the last.
+func FirstThatFits(forms ...string) string {
+	for _, form := range forms {
+		if Fits(form) {
+			return form
+		}
+	}
+	return forms[len(forms)-1]
+}
 
 // Write writes the lines. The first one, and what to try, are emphasized.
 func (l Lines) Write(w io.Writer, emphasize func(string) string) error {
 	l = l.Fit()
 	text := ""
-	for _, line := range []struct{ label, text string }{{"", emphasized(l.Happened, emphasize)}, {causeLabel, l.Cause}, {tryLabel, emphasized(l.Try, emphasize)}} {
+	for _, line := range []struct{ label, text string }{{"", emphasized(l.Happened, emphasize)}, {causeLabel, l.Cause}, {peakLabel, l.Peak}, {tryLabel, emphasized(l.Try, emphasize)}} {
 		if line.text != "" {
 			text += line.label + line.text + "\n"
 		}
@@ -53,7 +65,7 @@ func (l Lines) WriteBehind(w io.Writer, prefix string, emphasize func(string) st
 	for _, line := range []struct {
 		text      string
 		emphasize func(string) string
-	}{{l.Happened, emphasize}, {l.Cause, nil}, {l.Try, emphasize}} {
+	}{{l.Happened, emphasize}, {l.Cause, nil}, {l.Peak, nil}, {l.Try, emphasize}} {
 		for _, part := range wrapped(line.text, most) {
 			text += prefix + emphasized(part, line.emphasize) + "\n"
 		}

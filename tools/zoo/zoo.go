@@ -26,7 +26,7 @@ type Bug struct {
 	Environment   []string
 	Seeds         int
 	Operations    int      // of the program of each seed
-	Rules         []string // that are broken; none: the kit does not find it
+	Rules         []string // that are broken
 	What          string
 }
 
@@ -57,9 +57,7 @@ func parse(text string) (bugs []Bug, err error) {
 		if slices.ContainsFunc(bugs, func(other Bug) bool { return other.Name == b.Name }) {
 			return nil, fmt.Errorf("zoo.txt:%d: the name %q is used twice", i+1, b.Name)
 		}
-		if c[5] != "-" {
-			b.Rules = strings.Split(c[5], ", ")
-		}
+		b.Rules = strings.Split(c[5], ", ")
 		for _, word := range strings.Fields(c[3]) {
 			if variable.MatchString(word) {
 				b.Environment = append(b.Environment, word)

@@ -20,20 +20,11 @@ cub::CachingDeviceAllocator &allocator() {
 
 extern "C" void *my_malloc(ssize_t size, int device, cudaStream_t stream) {
 	void *p = nullptr;
-#ifdef WITHOUT_STREAMS // before 7ad52bd6
-	(void)stream;
-	return allocator().DeviceAllocate(&p, size, device) == cudaSuccess ? p : nullptr;
-#else
 	return allocator().DeviceAllocate(device, &p, size, stream) == cudaSuccess ? p : nullptr;
-#endif
 }
 
 extern "C" void my_free(void *p, ssize_t, int device, cudaStream_t) {
-#ifdef WITHOUT_STREAMS
-	const cudaError_t e = allocator().DeviceFree(p, device);
-#else
 	const cudaError_t e = allocator().DeviceFree(device, p);
-#endif
 	if (e != cudaSuccess) std::fprintf(stderr, "DeviceFree: %s\n", cudaGetErrorName(e)); // the ABI cannot say it
 }
 

@@ -17,8 +17,5 @@ rustc --edition 2021 --crate-type proc-macro --crate-name derive_new -o "$work/l
 optimize=-O
 case $OPT in -O0) optimize="-C opt-level=0 -C debug-assertions=off -C overflow-checks=off" ;; esac
 set -- --edition 2024 $optimize -A warnings --crate-type cdylib --crate-name cubecl -o "$OUT"
-case $NAME in
-cubecl-persistent*) set -- "$@" --cfg persistent ;;
-esac
 rustc "$@" --extern derive_new="$work/libderive_new.so" -L native="$CUDA" -C link-arg=-Wl,--disable-new-dtags,-rpath,"$CUDA" "$work/lib.rs"
 rm -rf "$work"

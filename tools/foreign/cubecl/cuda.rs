@@ -3,7 +3,7 @@
 //! cubecl that releases memory when work is over, made repeatable.
 
 use crate::backtrace::BackTrace;
-use crate::memory_management::{MemoryAllocationMode, MemoryConfiguration, MemoryManagement, MemoryManagementOptions};
+use crate::memory_management::{MemoryConfiguration, MemoryManagement, MemoryManagementOptions};
 use crate::server::{Binding, IoError, ServerError};
 use crate::storage::{ComputeStorage, StorageHandle, StorageId, StorageUtilization};
 use crate::stream::EventStreamBackend;
@@ -130,7 +130,6 @@ impl EventStreamBackend for Backend {
             }
         };
         let options = MemoryManagementOptions::new("memory");
-        let options = if cfg!(persistent) { options.mode(MemoryAllocationMode::Persistent) } else { options };
         let memory = MemoryManagement::from_configuration(
             Storage::default(),
             &crate::MemoryDeviceProperties { max_page_size: 64 << 20, alignment: 256 },

@@ -2,7 +2,8 @@
 #
 #	sh build.sh SOURCE HEADERS LIBRARIES PYTHON
 #
-# SOURCE is a checkout of CuPy's release that PYTHON has installed (of 14.2.0: v14.2.0), HEADERS the folder with
+# SOURCE is the unpacked source distribution of the release that PYTHON has installed (READTHEDOCS=True pip download
+# --no-deps --no-binary cupy cupy==14.2.0; the variable says that no CUDA is to be looked for), HEADERS the folder with
 # NVIDIA's cuda_runtime.h, LIBRARIES that of the fake GPU (make fake-cuda). PYTHON needs Cython. The module in the
 # installation is replaced; the one before is beside it, with .nvidia behind its name.
 set -e

@@ -14,11 +14,8 @@
 //	               another may use and free. A thread that ends has waited for its own
 //	               default streams
 //	exits          as threads, without that wait
-//	lasts          as threads, and none ends
 //	at-once=N      threads at a time; 3
-//	zero           requests of 0 bytes, which are freed at once with the pointer that came
 //	devices        two devices, each current when it is meant
-//	streams=N      on each device; 5
 //
 // The operations of a program; stream N is the calling thread's own default stream:
 //
@@ -28,7 +25,6 @@
 //	write|read MEMORY STREAM FROM BYTES
 //	free MEMORY STREAM
 //	renew DEVICE STREAM
-//	zero DEVICE STREAM                 malloc and free of 0 bytes
 #include "program.h"
 
 #include <condition_variable>
@@ -93,7 +89,8 @@ struct Memory {
 
 struct Streams : program::Subject {
 	program::Words line;
-	size_t streams = 5, at_once = 3;
+	static constexpr size_t streams = 5; // on each device
+	size_t at_once = 3;
 
 	void *(*allocate)(ssize_t, int, cudaStream_t) = nullptr;
 	void (*deallocate)(void *, ssize_t, int, cudaStream_t) = nullptr;
@@ -103,7 +100,7 @@ struct Streams : program::Subject {
 	size_t caller = 0;
 
 	bool has(const char *word) const { return line.has(word); }
-	bool threaded() const { return has("threads") || has("exits") || has("lasts"); }
+	bool threaded() const { return has("threads") || has("exits"); }
 	size_t devices() const { return has("devices") ? 2 : 1; }
 
 	static size_t some_size(program::Random &r) {
@@ -132,7 +129,7 @@ struct Streams : program::Subject {
 			const size_t kind = program::below(r, 100), i = live.empty() ? 0 : program::below(r, live.size());
 			const auto any = [&] { return program::below(r, all); };
 			if (kind < 12 && threaded()) {
-				if (program::below(r, 6) == 0 && !has("lasts")) {
+				if (program::below(r, 6) == 0) {
 					lines.push_back("end " + std::to_string(thread));
 					alive[turn] = threads_so_far++;
 				}
@@ -141,8 +138,6 @@ struct Streams : program::Subject {
 				line << "by " << thread;
 			} else if (kind < 20 && has("renews")) {
 				line << "renew " << program::below(r, devices()) << ' ' << program::below(r, streams);
-			} else if (kind < 22 && has("zero")) {
-				line << "zero " << program::below(r, devices()) << ' ' << any();
 			} else if (live.empty() || (kind < 45 && live.size() < 40)) {
 				live.push_back({next++, program::below(r, devices()), any(), some_size(r), thread});
 				const Live &m = live.back();
@@ -254,9 +249,6 @@ struct Streams : program::Subject {
 			on(a, b);
 			MUST(cudaStreamDestroy(stream[a][b]));
 			create(a, stream[a][b]);
-		} else if (what == "zero") {
-			const cudaStream_t s = on(a, b);
-			deallocate(allocate(0, a, s), 0, a, s);
 		} else if (memory.count(a) != 0) {
 			if (what == "free") free_(a, b);
 			else if (what == "write") write(memory[a], on(memory[a].device, b), c, d);
@@ -289,7 +281,7 @@ struct Streams : program::Subject {
 int main(int argc, char **argv) {
 	Streams user;
 	user.line = program::read(argc, argv, "streams", [&](const char *word) {
-		return program::count(word, "streams", user.streams) || program::count(word, "at-once", user.at_once);
+		return program::count(word, "at-once", user.at_once);
 	});
 	program::settings({{"GAUGEBLOCK_CUDA_DEVICES", user.has("devices") ? "2" : "1"}}, argv);
 	return program::run(user, user.line.options.size(), user.line.options.data());

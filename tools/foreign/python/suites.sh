@@ -3,7 +3,7 @@
 #	sh suites.sh LIBRARIES PYTHON [CUPY HEADERS]
 #
 # LIBRARIES is the folder of make fake-cuda. PYTHON has numba-cuda, filecheck, pytest and Cython installed, and with
-# CUPY, a checkout of CuPy's release with its tests, also cupy; its module is built first (../cupy/build.sh), with
+# CUPY, its unpacked source distribution, also cupy; its module is built first (../cupy/build.sh), with
 # NVIDIA's headers in HEADERS. What fails for want of a compiler of kernels (libnvvm, nvJitLink, headers) is counted
 # apart. The exit status is 1 if anything else fails.
 set -u

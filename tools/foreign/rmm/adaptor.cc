@@ -1,7 +1,7 @@
 // RMM's memory resources with PyTorch's pluggable ABI: one resource for each device, made
 // when it is first needed and never destroyed. RESOURCE_pool, fixed, binning or arena chooses the
-// resource. GENERATION is that of RMM's interface: 0 and 1 templates that allocate(bytes,
-// stream), of CUDA's type or RMM's, 2 templates that allocate(stream, bytes), 3 classes.
+// resource. GENERATION is that of RMM's interface: 1 templates that allocate(bytes, stream), 2 templates
+// that allocate(stream, bytes), 3 classes.
 //
 // The resources are small, so that memory of one stream soon serves another.
 // FOREIGN_BYTES is the size of the pool or arena at first, and FOREIGN_MAXIMUM that of the
@@ -11,7 +11,7 @@
 #include <memory>
 #include <mutex>
 
-#if GENERATION <= 1
+#if GENERATION == 1
 #define RMM_HEADER(name) <rmm/mr/device/name##_memory_resource.hpp>
 #else
 #define RMM_HEADER(name) <rmm/mr/name##_memory_resource.hpp>
@@ -64,7 +64,7 @@ struct Resource {
 
 // The log is off: a pool that is full says so, at every request. Older versions write a file.
 [[maybe_unused]] int const quiet = [] {
-#if GENERATION <= 1
+#if GENERATION == 1
 	setenv("RMM_DEBUG_LOG_FILE", "/dev/null", 0);
 	rmm::logger().set_level(spdlog::level::off);
 #else
@@ -99,21 +99,15 @@ struct Current {
 
 } // namespace
 
-#if GENERATION == 0
-#define STREAM(s) s
-#else
-#define STREAM(s) rmm::cuda_stream_view{s}
-#endif
-
 #define EXPORT extern "C" __attribute__((visibility("default")))
 
 EXPORT void *my_malloc(ssize_t bytes, int device, cudaStream_t stream) {
 	Current current(device);
 	try {
-#if GENERATION <= 1
-		return of(device).resource.allocate(bytes, STREAM(stream));
+#if GENERATION == 1
+		return of(device).resource.allocate(bytes, rmm::cuda_stream_view{stream});
 #else
-		return of(device).resource.allocate(STREAM(stream), bytes, 256);
+		return of(device).resource.allocate(rmm::cuda_stream_view{stream}, bytes, 256);
 #endif
 	} catch (rmm::bad_alloc const &) {
 		return nullptr;
@@ -122,9 +116,9 @@ EXPORT void *my_malloc(ssize_t bytes, int device, cudaStream_t stream) {
 
 EXPORT void my_free(void *ptr, ssize_t bytes, int device, cudaStream_t stream) {
 	Current current(device);
-#if GENERATION <= 1
-	of(device).resource.deallocate(ptr, bytes, STREAM(stream));
+#if GENERATION == 1
+	of(device).resource.deallocate(ptr, bytes, rmm::cuda_stream_view{stream});
 #else
-	of(device).resource.deallocate(STREAM(stream), ptr, bytes, 256);
+	of(device).resource.deallocate(rmm::cuda_stream_view{stream}, ptr, bytes, 256);
 #endif
 }

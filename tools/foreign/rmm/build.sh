@@ -11,8 +11,7 @@ if [ -d "$rmm/cpp" ]; then rmm=$rmm/cpp; fi
 objects=${OUT%/*}/$version.objects$OPT
 mkdir -p "$objects"
 case $version in
-*-own | *-ownfix) generation=0 cccl=$SRC/cccl22 options="-std=c++17" ;;
-*-steal | *-copy | *-copyfix | *-dev | *-devfix | *-ptds | *-ptdsfix) generation=1 cccl=$SRC/cccl22 options="-std=c++17" ;;
+*-dev | *-devfix | *-ptds | *-ptdsfix) generation=1 cccl=$SRC/cccl22 options="-std=c++17" ;;
 *-aba | *-abafix) generation=2 cccl=$SRC/cccl32 options="-std=c++20 -Icccl" ;;
 *) generation=3 cccl=$SRC/cccl options="-std=c++20 -Icccl" ;;
 esac

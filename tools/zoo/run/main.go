@@ -86,13 +86,8 @@ func look(b zoo.Bug, recipes []foreign.Recipe, w *foreign.Workshop, programs *st
 		all = append(all, findings)
 	}
 	found, fewest, median, most := zoo.Count(all[0], b.Rules)
-	row = fmt.Sprintf("| %s | %s | %d of %d |", b.Name, list[0].Commit, found, b.Seeds)
-	if good = len(b.Rules) == 0; good {
-		row += " | |"
-	} else {
-		good = found == b.Seeds
-		row += fmt.Sprintf(" %s | %d (%d to %d) |", strings.Join(b.Rules, ", "), median, fewest, most)
-	}
+	row = fmt.Sprintf("| %s | %s | %d of %d | %s | %d (%d to %d) |", b.Name, list[0].Commit, found, b.Seeds, strings.Join(b.Rules, ", "), median, fewest, most)
+	good = found == b.Seeds
 	if len(list) == 1 {
 		row += " none yet | |"
 	} else {

@@ -1,3 +1,0 @@
-#pragma once
-#define HYDROGEN_HAVE_CUDA
-#define HYDROGEN_HAVE_GPU

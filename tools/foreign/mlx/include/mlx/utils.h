@@ -1,2 +1,0 @@
-#pragma once
-#include "mlx/backend/cuda/cuda_utils.h"

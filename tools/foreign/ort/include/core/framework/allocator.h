@@ -1,1 +1,0 @@
-#include <ort_declarations.h>
