@@ -300,7 +300,7 @@ func (c *runCommand) write(env *environment, result *runner.Record, to outputs) 
 	}
 	if c.Report != "" {
 		page := &reportCommand{Snapshots: []string{recorded}, Out: c.Report, WhatIf: true, Device: -1, MaxMemory: reportMemory}
-		page.source = "gaugeblock run -- " + strings.Join(c.Command, " ")
+		page.source, page.notes = "gaugeblock run -- "+strings.Join(c.Command, " "), result.Doubts()
 		quiet := *env
 		quiet.stdout = env.stderr
 		if err := page.Run(&quiet); err != nil {
