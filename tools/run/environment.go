@@ -46,6 +46,7 @@ func (o *Options) environment(folder, site, libraries string) []string {
 	if o.Slower > Likely {
 		set("GAUGEBLOCK_NCCL_LATE", fmt.Sprint(uint64(otherRankIsLate*o.GPU.BytesPerSecond())))
 	}
+	set("GAUGEBLOCK_CUDA_ADDRESSES", "process")
 	if o.Elsewhere {
 		set("GAUGEBLOCK_CUDA_ADDRESSES", "ascending")
 	}
