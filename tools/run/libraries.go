@@ -24,8 +24,8 @@ const LibrariesVariable = "GAUGEBLOCK_LIBRARIES"
 // beside the executable, or else one in the user's cache (cache.Folder), where they are built if this executable
 // has not built them before. Say hears that they are being built.
 func Libraries(say func(string)) (string, error) {
-	if runtime.GOOS != "linux" {
-		return "", errors.New("the fake GPU is for Linux; whatif, report and replay need none")
+	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
+		return "", errors.New("the fake GPU is for Linux on x86-64; whatif, report and replay need none")
 	}
 	if given := os.Getenv(LibrariesVariable); given != "" {
 		return given, complete(given)
