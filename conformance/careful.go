@@ -139,6 +139,13 @@ func (g *Generator) beside(op *trace.Op) {
 	}
 }
 
+// besideCaptures reports whether an operation is called by a thread whose current stream is not captured, and whether
+// that decides anything.
+func (p *Program) besideCaptures(op *trace.Op) bool {
+	return p.rules.Captures == upstream.CapturesByMark && op.Current != nil &&
+		p.streams[p.slot(op.Device, *op.Current)].capture == nil
+}
+
 // usedInCapture reports whether a stream that is being captured uses memory: the event of a free by a thread beside
 // the capture would be recorded in it (captures/eager-use).
 func (p *Program) usedInCapture(m *memory) bool {

@@ -46,8 +46,11 @@ func (g *Generator) Next() trace.Op {
 func (g *Generator) make(op *trace.Op) {
 	const attempts = 50
 	for range attempts {
+		planned := g.planned != nil
 		*op = g.propose()
-		g.beside(op)
+		if !planned {
+			g.beside(op)
+		}
 		if g.program.Prepare(op) {
 			return
 		}
@@ -73,6 +76,14 @@ func (g *Generator) route(k *captureState) trace.Op {
 		Kind: trace.OpPoolBegin, Device: k.device, Stream: g.program.streams[k.origin].index,
 		By: trace.ByCapture, Pool: spec.PoolID{Capture: uint64(max(g.program.poolIDs, 1))},
 	}
+}
+
+// plan returns the first of several operations, and plans the others behind it.
+func (g *Generator) plan(ops ...trace.Op) trace.Op {
+	if len(ops) > 1 {
+		g.planned = func() trace.Op { return g.plan(ops[1:]...) }
+	}
+	return ops[0]
 }
 
 func (g *Generator) propose() trace.Op {

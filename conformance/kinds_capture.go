@@ -127,7 +127,7 @@ func (p *Program) endNextCapture() (op trace.Op, more bool) {
 
 // captureEnd ends a capture. Every other time memory of the capture that another stream uses is
 // freed before, and the routing to its pool ends next, as in PyTorch: that free is often still
-// deferred then.
+// deferred then. If there is no such memory it is allocated.
 func (g *Generator) captureEnd() trace.Op {
 	if len(g.program.captures) == 0 {
 		return trace.Op{}
@@ -136,17 +136,44 @@ func (g *Generator) captureEnd() trace.Op {
 	end := trace.Op{
 		Kind: trace.OpCaptureEnd, Device: k.device, Stream: g.program.streams[k.origin].index, Graph: g.program.graphIDs,
 	}
+	if k.unjoined() >= 0 || chance(g, 2) {
+		return end
+	}
 	inside := g.program.allocatedIn(k)
 	used := slices.IndexFunc(inside, func(m *memory) bool { return len(m.uses) > 0 && m.pool != nil && m.pool.begun })
-	if used < 0 || k.unjoined() >= 0 || chance(g, 2) {
+	if used >= 0 {
+		return g.plan(trace.Op{Kind: trace.OpFree, ID: inside[used].id}, end, poolEnd(inside[used].pool))
+	}
+	return g.useAndEnd(k, end)
+}
+
+// useAndEnd lets another stream use memory of a capture, which is freed before the capture and the routing to the
+// memory's pool end.
+func (g *Generator) useAndEnd(k *captureState, end trace.Op) trace.Op {
+	on := func(kind trace.OpKind, slot int) trace.Op {
+		return trace.Op{Kind: kind, Device: g.program.streams[slot].device, Stream: g.program.streams[slot].index}
+	}
+	var others []int
+	for slot := range g.program.streams {
+		if s := &g.program.streams[slot]; slot != k.origin && s.index != 0 && s.device == k.device && (s.capture == nil || s.capture == k) {
+			others = append(others, slot)
+		}
+	}
+	malloc := on(trace.OpMalloc, k.origin)
+	malloc.ID, malloc.Size, malloc.Thread = int64(g.program.ids), g.size(), g.thread()
+	q := g.program.poolFor(&malloc)
+	if q == nil || len(others) == 0 {
 		return end
 	}
-	q := inside[used].pool
-	g.planned = func() trace.Op {
-		g.planned = func() trace.Op { return trace.Op{Kind: trace.OpPoolEnd, Device: q.device, Pool: q.id} }
-		return end
-	}
-	return trace.Op{Kind: trace.OpFree, ID: inside[used].id}
+	other := pick(g, others)
+	fork, record, join := on(trace.OpWaitStream, other), on(trace.OpRecordStream, other), on(trace.OpWaitStream, k.origin)
+	fork.On, join.On, record.ID = join.Stream, fork.Stream, malloc.ID
+	return g.plan(fork, malloc, record, trace.Op{Kind: trace.OpFree, ID: malloc.ID}, join, end, poolEnd(q))
+}
+
+// poolEnd ends the routing to a pool.
+func poolEnd(q *poolState) trace.Op {
+	return trace.Op{Kind: trace.OpPoolEnd, Device: q.device, Pool: q.id}
 }
 
 func (p *Program) mayEndCapture(op *trace.Op) bool {

@@ -241,7 +241,7 @@ func (p *Program) recorded(op *trace.Op, _ *perform.Result) {
 	if slot == m.slot {
 		return
 	}
-	m.routed = m.routed || p.routed(m.device) && !u.captured && op.Current == nil
+	m.routed = m.routed || p.routed(m.device) && !u.captured && !p.besideCaptures(op)
 	if slices.Contains(m.uses, u) {
 		return
 	}

@@ -72,6 +72,7 @@ UncapturedPools == {}       \* to which pools they do
 MarksCaptures == TRUE       \* programs mark their captures, as CUDAGraph does; it matters unless Captures is "routing"
 RecordsTwice == FALSE       \* programs record a use in a capture and outside of it: see RecordStream
 RecordsOwn == FALSE         \* programs record the stream too that memory was allocated for
+ReleasesRouted == FALSE     \* programs end the last use of a pool while requests are routed to it
 RoutesTwice == FALSE        \* programs route a stream to a second pool while it is routed to one
 KeepsCheckpoints == FALSE   \* programs keep the checkpoint of a pool beyond its last use
 RelaxedCaptures == TRUE     \* captures do not forbid to free memory and to unmap it (Events.tla)
@@ -86,7 +87,7 @@ ASSUME
     /\ {MaxSplitSize, MaxNonSplitRounding, Memory, Limit, MaxUses, MaxDriverCalls, Fraction} \subseteq Nat
     /\ {Divisions, GarbageCollectionThreshold, MaxAge} \subseteq Nat
     /\ {ExpandableSegments, FirstRoutingWins, UseOnOOMLast, UseOnOOMExpandable, PoolEndCompletesDeferred, MarksCaptures} \subseteq BOOLEAN
-    /\ {RestoreRefusesGrown, LimitRounded, RecordsTwice, RecordsOwn, RoutesTwice, KeepsCheckpoints, RelaxedCaptures} \subseteq BOOLEAN
+    /\ {RestoreRefusesGrown, LimitRounded, RecordsTwice, RecordsOwn, ReleasesRouted, RoutesTwice, KeepsCheckpoints, RelaxedCaptures} \subseteq BOOLEAN
     /\ Streams \cup Sizes \cup Threads \cup PoolIds \cup MaxSplitSizes \subseteq Nat \ {0}
     /\ Ties \in {"address", "block", "segment"}
     /\ Captures \in {"routing", "mark"}

@@ -198,7 +198,7 @@ EndAllocateToPool(id) ==
 \* The graph is destroyed.
 ReleasePool(id) ==
     /\ UseCount(id) > 0
-    /\ \A c \in Range(captures) : c.pool # id
+    /\ IF ReleasesRouted THEN TRUE ELSE \A c \in Range(captures) : c.pool # id
     /\ SetUseCount(id, UseCount(id) - 1)
     /\ UNCHANGED <<heapVars, programVars, routings, deferred, captureUses>>
 
@@ -247,17 +247,17 @@ PoolTypeOK ==
 PoolsOwnTheirBlocks ==
     /\ \A g \in segments : g.pool # 0 => \E q \in pools : q.id = g.pool
     /\ \A q, r \in pools : q.id = r.id => q = r
-    /\ \A r \in Range(routings) : UseCount(r.pool) > 0
+    /\ \A r \in Range(routings) : IF ReleasesRouted THEN UseCount(r.pool) >= 0 ELSE UseCount(r.pool) > 0
 
 \* With plain segments a pool's count of driver segments is their number.
 DriverSegmentsAreCounted ==
     ~ExpandableSegments =>
         \A q \in pools : q.driverSegments = Cardinality({g \in segments : g.pool = q.id})
 
-\* A pool's memory stays its own while it is used, and stays on the device: graphs use it.
-\* (A property of steps.)
+\* A pool's memory stays its own while it is used, and stays on the device: graphs use it.  Of a
+\* pool without a capture this is not so of oversize segments.  (A property of steps.)
 CapturedMemoryIsKept ==
-    [][\A g \in segments : IF RoutesUncaptured /\ g.pool \in UncapturedPools THEN TRUE ELSE
+    [][\A g \in segments : IF RoutesUncaptured /\ g.pool \in UncapturedPools /\ ~ExpandableSegments /\ g.size >= MaxSplitSize THEN TRUE ELSE
           UseCount(g.pool) > 0 /\ UseCount(g.pool)' > 0 =>
           g \in segments' /\ {x \in device : Inside(x, g)} \subseteq device']_vars
 
@@ -376,14 +376,14 @@ JustEnoughIsReturned ==
 PagesKeepToLimit ==
     [][Obtained # {} => \A s \in Streams, n \in Sizes : Malloc(s, n) => KeepsPagesToLimit(n)]_vars
 
-\* With expandable segments a pool's count is one more after a malloc that obtains pages of it, and
+\* With expandable segments a pool's count is one more after a malloc that is served with new pages of it, and
 \* EmptyCache takes one off for each free block that loses pages.  While it is positive the pool stays.
 PagesAreCounted ==
     [][ExpandableSegments /\ Waiting = {} => \A q \in pools :
           LET isOf(x, all) == \E g \in all : Inside(x, g) /\ g.pool = q.id
               losing == {b \in blocks : /\ b.mapped /\ ~b.allocated /\ isOf(b, segments)
                                         /\ \E y \in Returned : Overlap(y, b)}
-              more == IF \E y \in Obtained : isOf(y, segments') THEN 1 ELSE 0
+              more == IF given' # given /\ \E y \in Obtained : isOf(y, segments') THEN 1 ELSE 0
               is(n) == IF \E r \in pools' : r.id = q.id
                        THEN [q EXCEPT !.driverSegments = n] \in pools'
                        ELSE n <= 0
@@ -400,11 +400,11 @@ UsesAreTouches ==
            /\ \A t \in all : bothWays(t) \/ t.captured = ([block |-> b.addr, stream |-> t.stream] \in captureUses)
 
 \* With PoolEndCompletesDeferred the end of a pool's routing processes the pool's deferred frees, and no
-\* others.
+\* others; else none.
 EndCompletesDeferred ==
     [][\A id \in PoolIds :
-          PoolEndCompletesDeferred /\ EndAllocateToPool(id) =>
-              deferred' = {a \in deferred : \A g \in segments, b \in blocks : b.addr = a /\ Inside(b, g) => g.pool # id}]_vars
+          EndAllocateToPool(id) =>
+              deferred' = IF ~PoolEndCompletesDeferred THEN deferred ELSE {a \in deferred : \A g \in segments, b \in blocks : b.addr = a /\ Inside(b, g) => g.pool # id}]_vars
 
 \* Of a deferred free no event is recorded for a use that is in a graph.
 GraphUsesAreNotAwaited ==

@@ -339,7 +339,7 @@ func (e *environment) writeBrief(out io.Writer, lines brief.Lines) {
 		lines.Write(out, nil)
 		return
 	}
-	lines.Happened, lines.Cause, lines.Try = quote.Text(lines.Happened), quote.Text(lines.Cause), quote.Text(lines.Try)
+	lines.Happened, lines.Cause, lines.Peak, lines.Try = quote.Text(lines.Happened), quote.Text(lines.Cause), quote.Text(lines.Peak), quote.Text(lines.Try)
 	lines.Write(folded(unquoted(e.stdout)), bold)
 }
 

@@ -73,10 +73,17 @@ func Build(dir string, options ...string) error {
 	if err := headers(filepath.Join(dir, "include")); err != nil {
 		return err
 	}
+	var files []string
+	var commands []*exec.Cmd
 	for _, l := range libraries {
-		if err := l.build(compiler, from, dir, options); err != nil {
+		c, err := l.command(compiler, from, dir, options)
+		if err != nil {
 			return err
 		}
+		files, commands = append(files, l.name), append(commands, c)
+	}
+	if err := Kept(dir, files, texts("."), commands...); err != nil {
+		return err
 	}
 	for _, link := range [][2]string{{"libcuda.so", "libcuda.so.1"}, {"libcudart.so", "libcudart.so.13"}} {
 		if err := os.Symlink(link[1], filepath.Join(dir, link[0])); err != nil && !errors.Is(err, fs.ErrExist) {
@@ -86,27 +93,29 @@ func Build(dir string, options ...string) error {
 	return nil
 }
 
-// build compiles and links one library.
-func (l *library) build(compiler, from, dir string, options []string) error {
+// command compiles and links one library, in the directory of the sources.
+func (l *library) command(compiler, from, dir string, options []string) (*exec.Cmd, error) {
 	args := []string{
 		"-std=gnu11", "-O2", "-Wall", "-Wextra", "-shared", "-fPIC", "-fvisibility=hidden",
-		"-I" + filepath.Join(from, "include"), "-o", filepath.Join(dir, l.name), "-Wl,-soname," + l.name,
+		"-Iinclude", "-o", filepath.Join(dir, l.name), "-Wl,-soname," + l.name,
 	}
 	for _, s := range l.sources {
-		args = append(args, filepath.Join(from, "lib", s))
+		args = append(args, "lib/"+s)
 	}
 	if l.version != "" {
-		script := filepath.Join(from, l.name+".map")
+		script := l.name + ".map"
 		text := fmt.Sprintf("%s { global: cuda*; __cuda*; local: *; };\n", l.version)
-		if err := os.WriteFile(script, []byte(text), 0o644); err != nil {
-			return err
+		if err := os.WriteFile(filepath.Join(from, script), []byte(text), 0o644); err != nil {
+			return nil, err
 		}
 		args = append(args, "-Wl,--version-script="+script)
 	}
 	if l.name != "libcuda.so.1" {
 		args = append(args, filepath.Join(dir, "libcuda.so.1"), "-Wl,--disable-new-dtags,-rpath,$ORIGIN")
 	}
-	return Run(exec.Command(compiler, slices.Concat(args, l.options, options)...))
+	c := exec.Command(compiler, slices.Concat(args, l.options, options)...)
+	c.Dir = from
+	return c, nil
 }
 
 // headers writes the headers to a directory, over what is there.
@@ -132,6 +141,25 @@ func headers(dir string) error {
 
 // unpack writes the sources to a directory.
 func unpack(dir string) error { return os.CopyFS(dir, sources) }
+
+// Headers are the names of the headers that Build writes, each before its text.
+func Headers() []string { return texts("include") }
+
+// texts are the names of the sources in a folder, each before its text.
+func texts(folder string) (list []string) {
+	err := fs.WalkDir(sources, folder, func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		text, err := sources.ReadFile(name)
+		list = append(list, name, string(text))
+		return err
+	})
+	if err != nil {
+		panic(err) // they are in the program
+	}
+	return list
+}
 
 // MachineName is the library that the machine is in.
 const MachineName = "libgaugeblock_machine.so"

@@ -73,25 +73,28 @@ func BuildThin(dir string, more map[string][]string, options ...string) error {
 	if err := unpack(from); err != nil {
 		return err
 	}
+	texts := texts(".")
+	var commands []*exec.Cmd
 	for _, f := range families {
 		for _, s := range f.sonames {
-			if err := f.build(compiler, from, dir, s, more[s.name], options); err != nil {
+			text, err := f.source(from, more[s.name])
+			if err != nil {
 				return err
 			}
+			c, err := s.command(compiler, from, dir, text, options)
+			if err != nil {
+				return err
+			}
+			texts, commands = append(texts, text), append(commands, c)
 		}
 	}
-	return nil
+	return Kept(dir, Thin(), texts, commands...)
 }
 
-// build compiles and links one library.
-func (f *family) build(compiler, from, dir string, s soname, more, options []string) error {
-	text, err := f.source(from, more)
-	if err != nil {
-		return err
-	}
-	base := filepath.Join(from, s.name)
-	if err := os.WriteFile(base+".c", []byte(text), 0o644); err != nil {
-		return err
+// command compiles and links one library of its source, in the directory of the sources.
+func (s soname) command(compiler, from, dir, text string, options []string) (*exec.Cmd, error) {
+	if err := os.WriteFile(filepath.Join(from, s.name+".c"), []byte(text), 0o644); err != nil {
+		return nil, err
 	}
 	cuda := s.cuda
 	if cuda == 0 {
@@ -99,17 +102,18 @@ func (f *family) build(compiler, from, dir string, s soname, more, options []str
 	}
 	args := []string{
 		"-std=gnu11", "-O2", "-Wall", "-Wextra", "-shared", "-fPIC", "-fvisibility=hidden", fmt.Sprintf("-DGAUGEBLOCK_CUDART=%d", cuda),
-		"-I" + filepath.Join(from, "include"), "-I" + filepath.Join(from, "lib"), "-I" + filepath.Join(from, "thin"),
-		"-o", filepath.Join(dir, s.name), "-Wl,-soname," + s.name, base + ".c",
+		"-Iinclude", "-Ilib", "-Ithin", "-o", filepath.Join(dir, s.name), "-Wl,-soname," + s.name, s.name + ".c",
 		filepath.Join(dir, "libcuda.so.1"), "-Wl,--disable-new-dtags,-rpath,$ORIGIN",
 	}
 	if s.version != "" {
-		if err := os.WriteFile(base+".map", []byte(s.version+" { global: *; };\n"), 0o644); err != nil {
-			return err
+		if err := os.WriteFile(filepath.Join(from, s.name+".map"), []byte(s.version+" { global: *; };\n"), 0o644); err != nil {
+			return nil, err
 		}
-		args = append(args, "-Wl,--version-script="+base+".map")
+		args = append(args, "-Wl,--version-script="+s.name+".map")
 	}
-	return Run(exec.Command(compiler, slices.Concat(args, options)...))
+	c := exec.Command(compiler, slices.Concat(args, options)...)
+	c.Dir = from
+	return c, nil
 }
 
 // source is the C of a library: what is written by hand, what is on its list, and the names that

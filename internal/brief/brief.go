@@ -1,9 +1,10 @@
-// Package brief is an answer in three lines: what happened, the cause, what to try.
+// Package brief is an answer in three lines: what happened, the cause or where the peak is, what to try.
 package brief
 
 import (
 	"fmt"
 	"io"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -13,29 +14,41 @@ const Columns = 100
 // Lines are the three lines. One that is empty is left out.
 type Lines struct {
 	Happened string `json:"happened"`
-	Cause    string `json:"cause"`
+	Cause    string `json:"cause,omitempty"` // of a failure
+	Peak     string `json:"peak,omitempty"`  // where it is and what holds it; instead of a cause, where nothing failed
 	Try      string `json:"try"`
 }
 
 // The labels of the second and the third line.
 const (
 	causeLabel = "Cause: "
+	peakLabel  = "Peak:  "
 	tryLabel   = "Try:   "
 )
 
 // Fit shortens the lines, with their labels, to Columns.
 func (l Lines) Fit() Lines {
-	return Lines{shorten(l.Happened, Columns), shorten(l.Cause, Columns-len(causeLabel)), shorten(l.Try, Columns-len(tryLabel))}
+	return Lines{shorten(l.Happened, Columns), shorten(l.Cause, Columns-len(causeLabel)), shorten(l.Peak, Columns-len(peakLabel)), shorten(l.Try, Columns-len(tryLabel))}
 }
 
-// Fits reports whether a text can be the third line.
-func Fits(try string) bool { return utf8.RuneCountInString(try) <= Columns-len(tryLabel) }
+// Fits reports whether a text can be the second or the third line.
+func Fits(text string) bool { return utf8.RuneCountInString(text) <= Columns-len(tryLabel) }
+
+// FirstThatFits is the first of several forms of the second or the third line that fits, or else the last.
+func FirstThatFits(forms ...string) string {
+	for _, form := range forms {
+		if Fits(form) {
+			return form
+		}
+	}
+	return forms[len(forms)-1]
+}
 
 // Write writes the lines. The first one, and what to try, are emphasized.
 func (l Lines) Write(w io.Writer, emphasize func(string) string) error {
 	l = l.Fit()
 	text := ""
-	for _, line := range []struct{ label, text string }{{"", emphasized(l.Happened, emphasize)}, {causeLabel, l.Cause}, {tryLabel, emphasized(l.Try, emphasize)}} {
+	for _, line := range []struct{ label, text string }{{"", emphasized(l.Happened, emphasize)}, {causeLabel, l.Cause}, {peakLabel, l.Peak}, {tryLabel, emphasized(l.Try, emphasize)}} {
 		if line.text != "" {
 			text += line.label + line.text + "\n"
 		}
@@ -44,20 +57,42 @@ func (l Lines) Write(w io.Writer, emphasize func(string) string) error {
 	return err
 }
 
-// WriteBehind writes the lines behind a prefix, each no longer than Columns with it, where others
-// write as well. They have no labels.
+// WriteBehind writes the lines behind a prefix, where others write as well. They have no labels. One that is longer
+// than Columns with the prefix goes on in the next line, since advice that is cut cannot be followed.
 func (l Lines) WriteBehind(w io.Writer, prefix string, emphasize func(string) string) {
 	most := Columns - utf8.RuneCountInString(prefix)
 	text := ""
 	for _, line := range []struct {
 		text      string
 		emphasize func(string) string
-	}{{l.Happened, emphasize}, {l.Cause, nil}, {l.Try, emphasize}} {
-		if line.text != "" {
-			text += prefix + emphasized(shorten(line.text, most), line.emphasize) + "\n"
+	}{{l.Happened, emphasize}, {l.Cause, nil}, {l.Peak, nil}, {l.Try, emphasize}} {
+		for _, part := range wrapped(line.text, most) {
+			text += prefix + emphasized(part, line.emphasize) + "\n"
 		}
 	}
 	fmt.Fprint(w, text)
+}
+
+// wrapped is a text in lines of at most so many characters, of which those behind the first are indented. A word
+// that is longer is in a line of its own.
+func wrapped(text string, most int) (lines []string) {
+	const indent = "  "
+	line := ""
+	for _, word := range strings.Fields(text) {
+		switch {
+		case line == "":
+			line = word
+		case utf8.RuneCountInString(line+" "+word) > most:
+			lines = append(lines, line)
+			line = indent + word
+		default:
+			line += " " + word
+		}
+	}
+	if line != "" {
+		lines = append(lines, line)
+	}
+	return lines
 }
 
 func emphasized(text string, emphasize func(string) string) string {

@@ -35,9 +35,10 @@ func openGarbageCollection(c *tlc.Config) (Module, error) {
 	return m, r.err
 }
 
-// setAges makes ages those of a state that is read from a key: only differences count.
+// setAges makes ages those of a state that is read from a key: only differences count. Those of the
+// two kinds have nothing to do with each other.
 func (m *GarbageCollection) setAges(s *model.State) {
-	s.GetFreeBlocksCallCount = [2]uint64{maxUnits, maxUnits}
+	s.GetFreeBlocksCallCount = [2]uint64{spec.SmallPool: maxUnits, spec.LargePool: 2 * maxUnits}
 }
 
 // Next implements explore.Specification. Programs call malloc while no free block is too old.
@@ -69,7 +70,7 @@ func (m *GarbageCollection) code(k *coder, s *model.State) {
 			if age := m.age(s, g, b); b.IsFree() {
 				number(k, &age)
 				if k.reading {
-					b.GCCountBase = maxUnits - age
+					b.GCCountBase = s.GetFreeBlocksCallCount[g.PoolKind] - age
 				}
 			}
 		}

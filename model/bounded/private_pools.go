@@ -13,11 +13,12 @@ import (
 // PrivatePools is PrivatePools.tla: CachingAllocator with private pools and captures.
 type PrivatePools struct {
 	*CachingAllocator
-	ids         []uint64 // the numbers of the pools
-	maxUses     int
-	routesTwice bool // programs route a stream to a second pool while it is routed to one
-	relaxed     bool // captures do not forbid to free memory
-	asks        bool // whether a graph was captured with a pool is asked in the steps of a malloc, and in the key
+	ids            []uint64 // the numbers of the pools
+	maxUses        int
+	routesTwice    bool // programs route a stream to a second pool while it is routed to one
+	releasesRouted bool // and end the last use of a pool while requests are routed to it
+	relaxed        bool // captures do not forbid to free memory
+	asks           bool // whether a graph was captured with a pool is asked in the steps of a malloc, and in the key
 
 	marksAll   bool     // programs mark their captures
 	uncaptured []uint64 // the pools that requests are routed to without a capture
@@ -27,7 +28,7 @@ type PrivatePools struct {
 
 // openPrivatePools opens the module, or that of a module that has others constants beside.
 func openPrivatePools(c *tlc.Config, others ...string) (*PrivatePools, error) {
-	b, err := ReadBounds(c, append(others, "PoolIds", "MaxUses", "OverflowPools", "NoSplitPools", "RecordsTwice", "RecordsOwn", "RoutesTwice", "RelaxedCaptures")...)
+	b, err := ReadBounds(c, append(others, "PoolIds", "MaxUses", "OverflowPools", "NoSplitPools", "RecordsTwice", "RecordsOwn", "ReleasesRouted", "RoutesTwice", "RelaxedCaptures")...)
 	if err != nil {
 		return nil, err
 	}
@@ -39,7 +40,7 @@ func openPrivatePools(c *tlc.Config, others ...string) (*PrivatePools, error) {
 	if r.bool("RoutesUncaptured") {
 		p.uncaptured = r.numbers("UncapturedPools")
 	}
-	p.recordsOwn = r.bool("RecordsOwn")
+	p.recordsOwn, p.releasesRouted = r.bool("RecordsOwn"), r.bool("ReleasesRouted")
 	p.recordsTwice, p.routesTwice, p.relaxed = r.bool("RecordsTwice"), r.bool("RoutesTwice"), r.bool("RelaxedCaptures")
 	initial := b.initial()
 	initial.RelaxedCaptures = p.relaxed
@@ -82,7 +83,8 @@ func (p *PrivatePools) Next(s *model.State, yield func(label int, next *model.St
 			ended.Truth = ended.Truth.EndCapture(id)
 			next, _ := ended.EndAllocateToPool(id)
 			yield(p.end.label(i), &next)
-		} else if count > 0 {
+		}
+		if count > 0 && (!routed || p.releasesRouted) {
 			next, _ := s.ReleasePool(id)
 			yield(p.release.label(i), &next)
 		}
@@ -155,7 +157,7 @@ func (w *writer) poolVariables() {
 func (p *PrivatePools) property(name string, fair [][]int, to *explore.Options[*model.State]) bool {
 	switch name {
 	case "PoolsOwnTheirBlocks":
-		holdsOfStates(to, name, poolsOwnTheirBlocks)
+		holdsOfStates(to, name, p.poolsOwnTheirBlocks)
 	case "PoolsAreIsolated":
 		holdsOfStates(to, name, poolsAreIsolated)
 	case "RoutingsAreCaptures":
@@ -201,15 +203,12 @@ func (p *PrivatePools) property(name string, fair [][]int, to *explore.Options[*
 // always implements Module.
 func (p *PrivatePools) always() []string {
 	names := append(p.CachingAllocator.always(), "PoolsOwnTheirBlocks", "PoolsAreIsolated", "RoutingsAreCaptures", "DriverSegmentsAreCounted",
-		"CapturedMemoryIsKept", "UsesAreCounted", "LivePoolsServe", "RequestsAreRouted", "UsesAreTouches", "GraphUsesAreNotAwaited", "UnusedPoolsAreReleased", "OverflowsOnOutOfMemory", "UnusedPoolsAreErased")
+		"CapturedMemoryIsKept", "UsesAreCounted", "LivePoolsServe", "RequestsAreRouted", "UsesAreTouches", "GraphUsesAreNotAwaited", "UnusedPoolsAreReleased", "OverflowsOnOutOfMemory", "UnusedPoolsAreErased", "EndCompletesDeferred")
 	if p.Config.ExpandableSegments {
 		names = append(names, "PagesAreCounted")
 	}
 	if len(p.noSplit) > 0 {
 		names = append(names, "NoSplitBlocksAreWhole")
-	}
-	if p.Rules.PoolEndCompletesDeferred {
-		names = append(names, "EndCompletesDeferred")
 	}
 	if len(p.uncaptured) > 0 && p.Config.MaxSplitSize <= p.Memory && !p.Config.ExpandableSegments {
 		names = append(names, "OversizeMakesRoom")
@@ -231,13 +230,16 @@ func (p *PrivatePools) fairness(specification string) ([][]int, bool) {
 	return nil, specification == "Spec"
 }
 
-func poolsOwnTheirBlocks(s *model.State) bool {
+func (p *PrivatePools) poolsOwnTheirBlocks(s *model.State) bool {
 	for _, g := range s.Segments {
 		if !g.Pool.IsDefault() && useCount(s, g.Pool) < 0 {
 			return false
 		}
 	}
-	return !slices.ContainsFunc(s.Routings, func(r model.PoolRouting) bool { return useCount(s, r.Pool) <= 0 })
+	return !slices.ContainsFunc(s.Routings, func(r model.PoolRouting) bool {
+		count := useCount(s, r.Pool)
+		return count < 0 || count == 0 && !p.releasesRouted
+	})
 }
 
 // noSplitBlocksAreWhole: a block of a pool with no_split is a whole segment, or whole pages.
@@ -329,16 +331,16 @@ func (p *PrivatePools) requestsAreRouted(from *model.State, label int, to *model
 }
 
 // endCompletesDeferred: with PoolEndCompletesDeferred the end of a pool's routing processes the pool's
-// deferred frees, and no others.
+// deferred frees, and no others; else none.
 func (p *PrivatePools) endCompletesDeferred(from *model.State, label int, to *model.State) bool {
 	for i, number := range p.ids {
-		if label != p.end.label(i) || !p.Rules.PoolEndCompletesDeferred {
+		if label != p.end.label(i) {
 			continue
 		}
 		return everyBlock(from, func(g *model.Segment, b *model.Block) bool {
 			now, _ := blockAt(to, toUnits(b.Address))
 			stays := now != nil && now.IsDeferred()
-			return !b.IsDeferred() || stays == (g.Pool != PoolID(number))
+			return !b.IsDeferred() || stays != (p.Rules.PoolEndCompletesDeferred && g.Pool == PoolID(number))
 		})
 	}
 	return true
@@ -355,8 +357,8 @@ func (p *PrivatePools) oversizeMakesRoom(from *model.State, label int, to *model
 	return !p.oversizeIn(from, pool, stream, bytes) || granted(from)+p.segmentFor(bytes) > p.room()+need
 }
 
-// pagesAreCounted: with expandable segments a pool's count is one more after a malloc that obtains
-// pages of it, and EmptyCache takes one off for each free block that loses pages. While it is
+// pagesAreCounted: with expandable segments a pool's count is one more after a malloc that is served with
+// new pages of it, and EmptyCache takes one off for each free block that loses pages. While it is
 // positive the pool stays.
 func (p *PrivatePools) pagesAreCounted(from *model.State, label int, to *model.State) bool {
 	_, _, isMalloc := p.request(label)
@@ -368,7 +370,7 @@ func (p *PrivatePools) pagesAreCounted(from *model.State, label int, to *model.S
 	for _, before := range from.Pools {
 		i := slices.IndexFunc(to.Pools, func(q model.Pool) bool { return q.ID == before.ID })
 		more := 0
-		if isMalloc && slices.ContainsFunc(returned(to, from), func(g model.Grant) bool { return poolAt(to, g.Memory.Ptr) == before.ID }) {
+		if isMalloc && !failed(from, to) && slices.ContainsFunc(returned(to, from), func(g model.Grant) bool { return poolAt(to, g.Memory.Ptr) == before.ID }) {
 			more = 1
 		}
 		everyBlock(from, func(g *model.Segment, b *model.Block) bool {
@@ -386,11 +388,12 @@ func (p *PrivatePools) pagesAreCounted(from *model.State, label int, to *model.S
 	return true
 }
 
-// capturedMemoryIsKept: a pool with uses keeps its segments, and what the driver granted for them.
+// capturedMemoryIsKept: a pool with uses keeps its segments, and what the driver granted for them, unless
+// no graph was captured with it and they are oversize.
 func (p *PrivatePools) capturedMemoryIsKept(from *model.State, _ int, to *model.State) bool {
 	for _, g := range from.Segments {
-		if p.isUncaptured(g.Pool) {
-			continue // oversize blocks are released
+		if p.isUncaptured(g.Pool) && !g.Expandable && g.Size >= from.Config.MaxSplitSize {
+			continue
 		}
 		isUsed := useCount(from, g.Pool) > 0 && useCount(to, g.Pool) > 0
 		isKept := slices.ContainsFunc(to.Segments, func(h model.Segment) bool {

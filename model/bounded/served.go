@@ -161,11 +161,11 @@ func (c *CachingAllocator) overflowPoolsInOrder(from *model.State, label int, to
 	})
 }
 
-// livePoolsServe: only a pool in use serves a malloc.
+// livePoolsServe: only a pool in use serves a malloc, or one that its request is routed to.
 func (c *CachingAllocator) livePoolsServe(from *model.State, label int, to *model.State) bool {
 	_, _, is := c.request(label)
 	return !is || !slices.ContainsFunc(to.Truth.Held, func(h model.Held) bool {
-		return !slices.Contains(from.Truth.Held, h) && !h.Pool.IsDefault() && useCount(from, h.Pool) <= 0
+		return !slices.Contains(from.Truth.Held, h) && !h.Pool.IsDefault() && useCount(from, h.Pool) <= 0 && h.Pool != routedTo(from, h.Stream)
 	})
 }
 

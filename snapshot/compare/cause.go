@@ -1,9 +1,10 @@
 package compare
 
 import (
+	"cmp"
 	"slices"
-	"strconv"
 
+	"gaugeblock/snapshot"
 	"gaugeblock/snapshot/history"
 	"gaugeblock/snapshot/play"
 	"gaugeblock/spec"
@@ -122,67 +123,73 @@ func (c *Comparison) LimitRange() (low, high uint64) {
 	return low, high
 }
 
-// Holder is memory that was allocated at one call site, or in one size where the history
-// has no call stacks.
+// Holder is memory that was allocated at one call site, before the history, or in one size where
+// the history has no call stacks.
 type Holder struct {
-	Site  string // "" without call stacks
+	Entry *snapshot.TraceEntry // an allocation of the call site; nil without call stacks
+	Start bool                 // allocated before the history
 	Bytes uint64
 	Count int
 }
 
-// LargestHolders are the call sites with most of the memory that is allocated when a
-// request is made.
-func LargestHolders(w *history.Workload, request, most int) []Holder {
-	sites := map[string]*Holder{}
-	siteOf := make([]*Holder, w.Allocations)
-	size := make([]uint64, w.Allocations)
-	add := func(id int32, bytes uint64, site string) {
-		key := site
-		if site == "" {
-			key = strconv.FormatUint(bytes, 10)
-		}
-		h := sites[key]
-		if h == nil {
-			h = &Holder{Site: site}
-			sites[key] = h
+// LargestHolders are those with most of the memory that is allocated after so many requests, in
+// requested bytes.
+func LargestHolders(w *history.Workload, requests, most int) []Holder {
+	t := holderTable{workload: w, at: map[any]*Holder{}, atContext: map[*snapshot.Context]*Holder{}}
+	holderOf := make([]*Holder, w.Allocations)
+	w.Walk(requests, func(request int, id int32, bytes uint64, live bool) {
+		h := holderOf[id]
+		switch {
+		case request >= 0 && w.Requests[request].Kind == history.FailedMalloc:
+			return
+		case !live:
+			h.Bytes -= bytes
+			h.Count--
+			return
+		case h == nil:
+			h = t.find(request, bytes)
+			holderOf[id] = h
 		}
 		h.Bytes += bytes
 		h.Count++
-		siteOf[id], size[id] = h, bytes
-	}
-	id := int32(0)
-	for i := range w.InitialSegments {
-		for _, b := range w.InitialSegments[i].Blocks {
-			if b.State != spec.Inactive {
-				add(id, b.Size, "")
-				id++
-			}
-		}
-	}
-	for i := range w.Requests[:request] {
-		switch q := &w.Requests[i]; {
-		case q.Kind == history.Malloc:
-			add(q.ID, q.Bytes, history.Site(w.Entry(q)))
-		case q.Kind == history.Free && siteOf[q.ID] != nil:
-			siteOf[q.ID].Bytes -= size[q.ID]
-			siteOf[q.ID].Count--
-			siteOf[q.ID] = nil
-		}
-	}
-	var list []Holder
-	for _, h := range sites {
-		if h.Count > 0 {
-			list = append(list, *h)
-		}
-	}
-	slices.SortFunc(list, func(a, b Holder) int {
-		if a.Bytes != b.Bytes {
-			return int(int64(b.Bytes - a.Bytes))
-		}
-		if a.Site < b.Site {
-			return -1
-		}
-		return 1
 	})
-	return list[:min(most, len(list))]
+	list := slices.DeleteFunc(t.list, func(h *Holder) bool { return h.Count == 0 })
+	slices.SortStableFunc(list, func(a, b *Holder) int { return cmp.Compare(b.Bytes, a.Bytes) })
+	var largest []Holder
+	for _, h := range list[:min(most, len(list))] {
+		largest = append(largest, *h)
+	}
+	return largest
+}
+
+// holderTable finds the holder of an allocation.
+type holderTable struct {
+	workload  *history.Workload
+	list      []*Holder       // by their first allocation
+	at        map[any]*Holder // by the frame, or else the size; nil: the start
+	atContext map[*snapshot.Context]*Holder
+}
+
+func (t *holderTable) find(request int, bytes uint64) *Holder {
+	if request < 0 {
+		return t.add(nil, Holder{Start: true})
+	}
+	e := t.workload.Entry(&t.workload.Requests[request])
+	if known := t.atContext[e.Context]; known != nil {
+		return known
+	}
+	frame, found := history.FrameOf(e)
+	if !found {
+		return t.add(bytes, Holder{})
+	}
+	t.atContext[e.Context] = t.add(frame, Holder{Entry: e})
+	return t.atContext[e.Context]
+}
+
+func (t *holderTable) add(key any, h Holder) *Holder {
+	if t.at[key] == nil {
+		t.at[key] = &h
+		t.list = append(t.list, &h)
+	}
+	return t.at[key]
 }

@@ -123,57 +123,83 @@ func (w *Workload) AllocatedAtStart() uint64 {
 
 // PeakRequested is the peak of requested_bytes: the largest sum of the requested sizes
 // of allocations that are live at one time. No allocator can do with a smaller limit.
-func (w *Workload) PeakRequested() uint64 { return w.peakRequested(false) }
+func (w *Workload) PeakRequested() uint64 {
+	peak, _, _ := w.peaks()
+	return peak
+}
 
 // PeakAsked is the same with the requests that failed in the recorded run: what the program would
 // have had at one time if none had failed.
-func (w *Workload) PeakAsked() uint64 { return w.peakRequested(true) }
+func (w *Workload) PeakAsked() uint64 {
+	_, asked, _ := w.peaks()
+	return asked
+}
 
-func (w *Workload) peakRequested(withFailed bool) uint64 {
-	requested := make([]uint64, w.Allocations)
-	live := make([]bool, w.Allocations)
-	now, peak := uint64(0), uint64(0)
-	set := func(id int32, isLive bool) {
+// PeakRequest is the index of the request with which PeakRequested is reached first, -1 if that is
+// the start of the history.
+func (w *Workload) PeakRequest() int {
+	_, _, request := w.peaks()
+	return request
+}
+
+func (w *Workload) peaks() (requested, asked uint64, request int) {
+	now := uint64(0)
+	request = -1
+	w.Walk(len(w.Requests), func(at int, _ int32, bytes uint64, live bool) {
 		switch {
-		case isLive && !live[id]:
-			now += requested[id]
-			peak = max(peak, now)
-		case !isLive && live[id]:
-			now -= requested[id]
+		case at >= 0 && w.Requests[at].Kind == FailedMalloc:
+			asked = max(asked, now+bytes)
+			return
+		case !live:
+			now -= bytes
+			return
 		}
-		live[id] = isLive
+		if now += bytes; now > requested {
+			requested, request = now, at
+		}
+	})
+	return requested, max(asked, requested), request
+}
+
+// Walk tells which allocations begin and cease to be live in the first requests, with the index
+// of the request, -1 for the start of the history. Requests that failed are told as well, as live.
+func (w *Workload) Walk(requests int, changed func(request int, id int32, bytes uint64, live bool)) {
+	size := make([]uint64, w.Allocations)
+	live := make([]bool, w.Allocations)
+	set := func(at int, id int32, isLive bool) {
+		if live[id] != isLive {
+			live[id] = isLive
+			changed(at, id, size[id], isLive)
+		}
 	}
 	id := int32(0)
 	for i := range w.InitialSegments {
 		for _, b := range w.InitialSegments[i].Blocks {
 			if b.State != spec.Inactive {
-				requested[id] = b.RequestedSize
-				set(id, true)
+				size[id] = b.RequestedSize
+				set(-1, id, true)
 				id++
 			}
 		}
 	}
-	for i := range w.Requests {
+	for i := range w.Requests[:requests] {
 		switch q := &w.Requests[i]; q.Kind {
 		case Malloc:
-			requested[q.ID] = q.Bytes
-			set(q.ID, true)
+			size[q.ID] = q.Bytes
+			set(i, q.ID, true)
 		case FailedMalloc:
-			if withFailed {
-				peak = max(peak, now+q.Bytes)
-			}
+			changed(i, q.ID, q.Bytes, true)
 		case Free:
-			set(q.ID, false)
+			set(i, q.ID, false)
 		case Other: // a restore of a pool frees allocations, and makes freed ones live again
 			for _, id := range w.Operations[q.ID].Freed {
-				set(id, false)
+				set(i, id, false)
 			}
 			for _, id := range w.Operations[q.ID].Live {
-				set(id, true)
+				set(i, id, true)
 			}
 		}
 	}
-	return peak
 }
 
 // EndsInFailure reports whether the recorded program requested no memory after the last

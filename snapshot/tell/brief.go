@@ -1,12 +1,15 @@
 package tell
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"strings"
+	"unicode/utf8"
 
 	"gaugeblock/internal/brief"
 	"gaugeblock/internal/quote"
+	"gaugeblock/snapshot"
 	"gaugeblock/snapshot/compare"
 	"gaugeblock/snapshot/history"
 	"gaugeblock/snapshot/play"
@@ -19,7 +22,7 @@ import (
 // Brief is the answer in three lines.
 func (c Answer) Brief() brief.Lines {
 	happened := c.briefHappened()
-	return brief.Lines{Happened: strings.ToUpper(happened[:1]) + happened[1:], Cause: c.briefCause(), Try: c.briefTry()}.Fit()
+	return brief.Lines{Happened: strings.ToUpper(happened[:1]) + happened[1:], Cause: c.briefCause(), Peak: c.briefPeak(), Try: c.briefTry()}.Fit()
 }
 
 // briefHappened says what happened, or what is predicted under another limit or other settings.
@@ -41,22 +44,37 @@ func (c Answer) briefHappened() string {
 	case now.FirstOOM == nil && now.OpenFailure():
 		return "Whether a request fails" + with + " cannot be told from this record"
 	case now.FirstOOM == nil:
-		return fmt.Sprintf("%sno request fails%s: %s reserved, %s allocated at the peaks", predicted, with, reservedInWords(now), spec.FormatSize(now.PeakAllocated))
+		return c.briefSuccess(now, predicted, with)
 	}
 	oom := c.Failing()
 	if oom == nil {
 		oom = now.FirstOOM
 	}
-	at := fmt.Sprintf("request %d", oom.Number)
-	if line := c.shortSite(oom); line != "" {
-		at = line
-	}
+	at := cmp.Or(shortSite(c.Workload.Entry(&c.Workload.Requests[oom.Request])), fmt.Sprintf("request %d", oom.Number))
 	return fmt.Sprintf("%sout of memory at %s%s: asked for %s, %s allocated%s", predicted, at, with, spec.FormatSize(oom.Requested), spec.FormatSize(oom.Allocated), c.briefLimit())
 }
 
-// shortSite is the file, without its folders, and line of the program.
-func (c Answer) shortSite(oom *play.OutOfMemory) string {
-	frame, found := history.FrameOf(c.Workload.Entry(&c.Workload.Requests[oom.Request]))
+// briefSuccess has the peaks, and how often the cache was freed. Of long settings their names are left out.
+func (c Answer) briefSuccess(now *compare.Prediction, predicted, with string) string {
+	retries := ""
+	if n := now.Retries; n > 0 {
+		retries = fmt.Sprintf(", after %s at the limit", counted(int(n), "retry"))
+	}
+	form := func(with, behind string) string {
+		return fmt.Sprintf("%sno request fails%s%s: %s reserved, %s allocated%s", predicted, with, retries, reservedInWords(now), spec.FormatSize(now.PeakAllocated), behind)
+	}
+	const atPeaks = " at the peaks"
+	for _, text := range []string{form(with, atPeaks), form(with, "")} {
+		if utf8.RuneCountInString(text) <= brief.Columns {
+			return text
+		}
+	}
+	return form(" with these settings", "")
+}
+
+// shortSite is the file, without its folders, and line of the program; "" without a call stack.
+func shortSite(e *snapshot.TraceEntry) string {
+	frame, found := history.FrameOf(e)
 	if !found {
 		return ""
 	}
@@ -75,12 +93,9 @@ func (c Answer) briefLimit() string {
 }
 
 func (c Answer) briefCause() string {
-	now, oom := c.Current(), c.Failing()
+	oom := c.Failing()
 	if oom == nil {
-		if now == nil || now.Err != nil || now.OpenFailure() {
-			return ""
-		}
-		return fmt.Sprintf("%s%.0f %% of the peak reserved is not allocated%s", mark(now), 100*now.Figures().Unallocated(), retriesInBrief(now))
+		return ""
 	}
 	switch c.Cause() {
 	case compare.Fragmentation:
@@ -88,6 +103,8 @@ func (c Answer) briefCause() string {
 	case compare.Shortage:
 		_, high := c.LimitRange()
 		switch needed := oom.Allocated + compare.ReservedFor(oom.Requested); {
+		case c.deviceIsFull():
+			return "a full device: none of its memory is left for the allocator of this process"
 		case c.PeakExceedsLimit():
 			return fmt.Sprintf("a true shortage: %s is needed at one time, %s more than there is", spec.FormatSize(c.Workload.PeakRequested()), hair(c.Workload.PeakRequested()-high))
 		case oom.LargestFreeBlock >= oom.Requested:
@@ -119,11 +136,87 @@ func (c Answer) fragmentationInBrief(oom *play.OutOfMemory) string {
 	return fmt.Sprintf("fragmentation: %s free in pieces of at most %s", cached, largest)
 }
 
-func retriesInBrief(now *compare.Prediction) string {
-	if now.Retries == 0 {
+// briefPeak says where a program without trouble has its peak, what holds most of it, and how much the
+// allocator holds beyond it.
+func (c Answer) briefPeak() string {
+	now, w := c.Current(), c.Workload
+	if c.Failing() != nil || now == nil || now.Err != nil || now.OpenFailure() {
 		return ""
 	}
-	return fmt.Sprintf("; the cache is freed %s at the limit", times(now.Retries))
+	request := w.PeakRequest()
+	holders := compare.LargestHolders(w, request+1, 1)
+	if len(holders) == 0 {
+		return ""
+	}
+	at, holder, beyond := c.placeOf(request), holderInBrief(&holders[0]), c.unallocatedInBrief(now)
+	if site, _ := strings.CutPrefix(at, "at "); strings.HasPrefix(holder, site+" holds ") {
+		return brief.FirstThatFits(holder+beyond, holder)
+	}
+	return brief.FirstThatFits(at+": "+holder+beyond, holder+beyond, at+": "+holder, holder)
+}
+
+// placeOf is the program's line of a request, or else its number.
+func (c Answer) placeOf(request int) string {
+	if request < 0 {
+		return "at the start of the record"
+	}
+	if site := shortSite(c.Workload.Entry(&c.Workload.Requests[request])); site != "" {
+		return "at " + site
+	}
+	number := 0
+	for i := range c.Workload.Requests[:request+1] {
+		if k := c.Workload.Requests[i].Kind; k == history.Malloc || k == history.FailedMalloc {
+			number++
+		}
+	}
+	return fmt.Sprintf("at request %d", number)
+}
+
+func holderInBrief(h *compare.Holder) string {
+	size := spec.FormatSize(h.Bytes)
+	switch {
+	case h.Start:
+		return size + " of it from before the record begins"
+	case h.Entry != nil:
+		return shortSite(h.Entry) + " holds " + size + " of it"
+	case h.Count == 1:
+		return size + " of it in one allocation"
+	}
+	return fmt.Sprintf("%s of it in %d blocks of %s", size, h.Count, spec.FormatSize(h.Bytes/uint64(h.Count)))
+}
+
+// unallocatedInBrief is by how much the peak reserved is above the peak allocated: at least as much
+// is reserved and free at that peak.
+func (c Answer) unallocatedInBrief(now *compare.Prediction) string {
+	f := now.Figures()
+	more := f.Reserved.Low - min(f.Reserved.Low, f.PeakAllocated)
+	switch {
+	case !now.Told():
+		return ""
+	case more < f.Reserved.Low/100:
+		return "; hardly any more is reserved"
+	}
+	return fmt.Sprintf("; %s more is reserved", spec.FormatSize(more))
+}
+
+// lessMemory is what helps where no setting does, and what holds most when the request fails.
+func (c Answer) lessMemory(behind string) string {
+	const text = "smaller batches, or free memory earlier"
+	oom := c.Failing()
+	if oom == nil {
+		return text + behind
+	}
+	holders := compare.LargestHolders(c.Workload, oom.Request, 1)
+	if len(holders) == 0 || holders[0].Entry == nil {
+		return text + behind
+	}
+	return brief.FirstThatFits(fmt.Sprintf("%s (%s holds %s)%s", text, shortSite(holders[0].Entry), spec.FormatSize(holders[0].Bytes), behind), text+behind)
+}
+
+// deviceIsFull reports whether the device has nothing free for the program.
+func (c Answer) deviceIsFull() bool {
+	_, high := c.LimitRange()
+	return !c.Given && c.Workload.Limit.Kind == history.DeviceLimit && high == 1
 }
 
 func (c Answer) briefTry() string {
@@ -147,7 +240,9 @@ func (c Answer) briefTry() string {
 	case now == nil || now.FirstOOM == nil:
 		return "nothing: no other settings are clearly better"
 	case c.Workload.Unrecorded.PoolFailures > 0 || c.PeakExceedsLimit():
-		return "smaller batches, or free memory earlier: no setting suffices"
+		return c.lessMemory(": no setting suffices")
+	case c.deviceIsFull() && c.NeededLimit > 0:
+		return fmt.Sprintf("make room on the device, of which others hold all: %s is needed", spec.FormatSizeUp(c.NeededLimit))
 	case !c.NothingIsBetter() && !c.Workload.Complete():
 		return "record from the start: this record does not tell whether other settings suffice"
 	case c.NeededLimit > 0 && c.Workload.Limit.Kind == history.DeviceLimit && !c.Given:
@@ -155,7 +250,7 @@ func (c Answer) briefTry() string {
 	case c.NeededLimit > 0:
 		return fmt.Sprintf("smaller batches, or a limit of %s: no compared setting is sure to suffice", spec.FormatSizeUp(c.NeededLimit))
 	}
-	return "smaller batches, or free memory earlier: no compared setting is sure to suffice"
+	return c.lessMemory(": no compared setting is sure to suffice")
 }
 
 // settingsInBrief is the command that sets what is advised, with its condition: the first form that fits.

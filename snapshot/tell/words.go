@@ -179,8 +179,12 @@ func counted(n int, what string) string {
 
 // holderInWords says who holds memory.
 func holderInWords(h *compare.Holder) string {
-	if h.Site == "" {
-		return fmt.Sprintf("%s in %s of %s each", spec.FormatSize(h.Bytes), counted(h.Count, "allocation"), spec.FormatSize(h.Bytes/uint64(h.Count)))
+	text := fmt.Sprintf("%s in %s", spec.FormatSize(h.Bytes), counted(h.Count, "allocation"))
+	switch {
+	case h.Start:
+		return text + " made before the record begins"
+	case h.Entry == nil:
+		return text + fmt.Sprintf(" of %s each", spec.FormatSize(h.Bytes/uint64(h.Count)))
 	}
-	return fmt.Sprintf("%s in %s by %s", spec.FormatSize(h.Bytes), counted(h.Count, "allocation"), h.Site)
+	return text + " by " + history.Site(h.Entry)
 }

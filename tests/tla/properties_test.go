@@ -369,7 +369,7 @@ func eachAllocated(s *bounded.State, change func(b *model.Block)) bool {
 }
 
 // needRoom are properties that some configurations have no room to break: there are never free
-// blocks of two sizes, or blocks that wait; or the allocator takes nothing for a capture that is none.
+// blocks of two sizes, or blocks that wait, or deferred frees; or the allocator takes nothing for a capture that is none.
 // They are broken in others.
 var needRoom = map[string]bool{
 	"BestFitServes": false, "LimitHolds": false, "NoNeedlessWait": false, "PromptlyReclaimed": false, "ExpandableSegmentsGrow": false,
@@ -377,7 +377,7 @@ var needRoom = map[string]bool{
 	"OversizeSegmentsAreWhole": false, "GraphUsesAreNotAwaited": false,
 	"EmptyCacheWaitsNoLonger": false, "LargestAreReturned": false, "EmptyRangesAreReleased": false,
 	"CapturedMemoryIsKept": false, "EmptyCacheReleasesAll": false, "UnusedPoolsAreErased": false,
-	"MallocWaitsNoLonger":    false,
+	"MallocWaitsNoLonger": false, "EndCompletesDeferred": false,
 	"UnusedPoolsAreReleased": false, "EmptyCacheLeavesNothingWaiting": false,
 }
 

@@ -44,6 +44,9 @@ func Build(dir string) error {
 	} else if err != nil {
 		return err
 	}
+	if dir, err = filepath.Abs(dir); err != nil {
+		return err
+	}
 	source := filepath.Join(dir, "host.cc")
 	if err := os.WriteFile(source, []byte(hostSource), 0o644); err != nil {
 		return err
@@ -51,11 +54,11 @@ func Build(dir string) error {
 	if err := os.WriteFile(filepath.Join(dir, pythonName), []byte(pythonSource), 0o644); err != nil {
 		return err
 	}
-	part := exec.Command(compiler, "-std=c++17", "-O2", "-Wall", "-Wextra", "-shared", "-fPIC", "-DGAUGEBLOCK_PART",
-		"-I"+filepath.Join(dir, "include"), "-o", filepath.Join(dir, "libgaugeblock-host.so"), source, "-ldl", "-pthread")
-	if err := cuda.Run(part); err != nil {
-		return err
+	const part = "libgaugeblock-host.so"
+	command := func(name string, options ...string) *exec.Cmd {
+		args := []string{"-std=c++17", "-O2", "-Wall", "-Wextra", "-I" + filepath.Join(dir, "include"), "-o", filepath.Join(dir, name), source, "-ldl", "-pthread"}
+		return exec.Command(compiler, append(args, options...)...)
 	}
-	return cuda.Run(exec.Command(compiler, "-std=c++17", "-O2", "-Wall", "-Wextra", "-I"+filepath.Join(dir, "include"),
-		"-o", filepath.Join(dir, hostName), source, "-ldl", "-pthread", "-rdynamic"))
+	return cuda.Kept(dir, []string{part, hostName}, append(cuda.Headers(), hostSource),
+		command(part, "-shared", "-fPIC", "-DGAUGEBLOCK_PART"), command(hostName, "-rdynamic"))
 }

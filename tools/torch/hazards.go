@@ -155,13 +155,18 @@ func (m *mismatch) forgot(row string) bool {
 }
 
 // droppedUse: PyTorch has not waited for a stream that was recorded for the memory, since one
-// was remembered for the block's address in the heap.
+// was remembered for the block's address in the heap. If both have forgotten that use, it has not waited
+// for the stream for other memory, as the reference has.
 func (m *mismatch) droppedUse() bool {
 	first := m.Difference.hazard.First
 	if m.same != nil || first == nil || !m.facts.remembered {
 		return false
 	}
-	return slices.Contains(m.facts.waitedFor, freedUse{first.Lifetime.Range.Ptr, spec.DeviceStream{Device: first.Device, Stream: first.Stream}})
+	of := freedUse{first.Lifetime.Range.Ptr, spec.DeviceStream{Device: first.Device, Stream: first.Stream}}
+	forgotten := slices.ContainsFunc(m.facts.forgotten, func(f forgottenUse) bool { return f.freedUse == of })
+	return slices.ContainsFunc(m.facts.waitedFor, func(u freedUse) bool {
+		return u == of || forgotten && u.on == of.on
+	})
 }
 
 // droppedDefault: the earlier access is by the default stream of another device than that of the

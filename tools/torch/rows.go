@@ -66,7 +66,8 @@ var rules = []rule{
 	{rowUnasked, (*mismatch).unasked},
 	{"captures/reuse-unrouted", func(m *mismatch) bool {
 		return m.config.GraphCaptureRecordStreamReuse && m.facts.captures > 0 &&
-			(m.says("Could not find memory pool id for capture") || m.says("should not be capturing when the capture is ended"))
+			(m.says("Could not find memory pool id for capture") || m.says("should not be capturing when the capture is ended") ||
+				m.op.Kind == trace.OpPoolEnd && m.says("Invalid stream capture status"))
 	}},
 	{"captures/reuse-nodes", (*mismatch).addedNodes},
 	{"captures/reuse-free-lost", func(m *mismatch) bool {
@@ -122,16 +123,27 @@ func (m *mismatch) addedNodes() bool {
 		})
 }
 
-// otherObject: the order of frees has decided which Block object survives, and so a tie.
+// otherObject: the order of frees has decided which Block object survives, and so a tie: what a malloc is served
+// from, or which memory of the driver is freed first.
 func (m *mismatch) otherObject() bool {
-	if rulesOf(&m.Header).Ties != upstream.TiesByBlock || m.op.Kind != trace.OpMalloc {
+	if rulesOf(&m.Header).Ties != upstream.TiesByBlock || !m.facts.completed && completedFrees(m.Difference.ours.Entries) < 2 {
 		return false
 	}
-	released := m.Difference.What == "trace entry" && m.freesMemory() // which goes by such ties
-	if m.Difference.What != "address" && !released {
-		return false
+	switch m.op.Kind {
+	case trace.OpMalloc:
+		return m.Difference.What == "address" || m.Difference.What == "trace entry" && m.freesMemory()
+	case trace.OpEmptyCache:
+		return m.Difference.What == "trace entry" && m.freesMemory() && m.reordered()
 	}
-	return m.facts.completed || completedFrees(m.Difference.ours.Entries) > 1
+	return false
+}
+
+// reordered: the two have done the same, in another order.
+func (m *mismatch) reordered() bool {
+	ours, theirs := slices.Clone(m.Difference.ours.Entries), slices.Clone(m.Difference.theirs.Entries)
+	slices.SortFunc(ours, replay.CompareEntries)
+	slices.SortFunc(theirs, replay.CompareEntries)
+	return slices.Equal(ours, theirs)
 }
 
 // freesMemory reports whether PyTorch has freed memory of the driver in the operation, or tried to:
@@ -272,13 +284,9 @@ func (m *mismatch) otherPool() bool {
 	return a != b && m.facts.overflows[a] && m.facts.overflows[b]
 }
 
-// poolsReordered: the two have done the same, and two pools that were given up lie in one
-// place of a table of four, the smallest.
+// poolsReordered: two pools that were given up lie in one place of a table of four, the smallest.
 func (m *mismatch) poolsReordered() bool {
-	ours, theirs := slices.Clone(m.Difference.ours.Entries), slices.Clone(m.Difference.theirs.Entries)
-	slices.SortFunc(ours, replay.CompareEntries)
-	slices.SortFunc(theirs, replay.CompareEntries)
-	if !slices.Equal(ours, theirs) {
+	if !m.reordered() {
 		return false
 	}
 	places := map[uint64]bool{}

@@ -222,7 +222,7 @@
     const b = data.brief, label = (name) => element("span", { class: "label" }, name + ": ");
     if (!b) return [];
     const command = data.whatif && data.whatif.export && b.try.startsWith("export "), condition = b.try.split("   # ")[1];
-    return [element("p", {}, b.happened), b.cause && element("p", {}, label("Cause"), b.cause),
+    return [element("p", {}, b.happened), b.cause && element("p", {}, label("Cause"), b.cause), b.peak && element("p", {}, label("Peak"), b.peak),
       b.try && element("p", {}, label("Try"), command && shown ? "these settings" + (condition ? ", " + condition : "") : command ? element("code", {}, b.try) : element("b", {}, b.try))].filter(Boolean);
   };
 

@@ -55,7 +55,7 @@ var modules = map[string]module{
 	"PagesServed": {"core", []string{"MallocsAreServed", "RangesHaveRoom"}, concat(owedSteps, []string{"ExpandableSegmentsGrow", "LowestRangeGrows", "PagesKeepToLimit", "PagesAreUsed", "EmptyRangesAreReleased"})},
 	"PoolsServed": {"pools", concat(owed, []string{"UnusedPoolsAreErased", "UnusedPoolsAreReleased", "UsesAreTouches", "OverflowPoolsServe", "OversizeMakesRoom", "NoSplitBlocksAreWhole"}),
 		concat(owedSteps, []string{"GraphUsesAreNotAwaited", "LivePoolsServe", "OverflowPoolsInOrder", "RequestsAreRouted", "EndCompletesDeferred"})},
-	"PoolsExpandableServed": {"pools", nil, []string{"PagesAreCounted"}},
+	"PoolsExpandableServed": {"pools", nil, []string{"PagesAreCounted", "CapturedMemoryIsKept"}},
 	"WaitsServed":           {"core", nil, []string{"EmptyCacheWaitsNoLonger", "MallocWaitsNoLonger"}},
 	"TiesServed":            {"core", nil, []string{"OrderIsKept"}},
 	"LimitServed":           {"core", []string{"LimitHolds", "MemoryHolds"}, nil},

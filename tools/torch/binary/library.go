@@ -4,6 +4,7 @@ import (
 	"embed"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -69,18 +70,35 @@ func Build(o Options) error {
 	if err := os.CopyFS(from, adaptor); err != nil {
 		return err
 	}
-	arena := exec.Command(compiler, "-std=c++20", "-O2", "-Wall", "-Wextra", "-shared", "-fPIC", "-fvisibility=hidden", "-ftls-model=initial-exec",
-		"-I"+filepath.Join(from, "adaptor"), "-Wl,-soname,libgaugeblock_arena.so", "-o", filepath.Join(o.Work, "libgaugeblock_arena.so"), filepath.Join(from, "adaptor", "arena.cc"))
-	if err := cuda.Run(arena); err != nil {
-		return fmt.Errorf("building the adaptor to PyTorch: %w", err)
+	const arena, library = "libgaugeblock_arena.so", "libgaugeblock_torch_adaptor.so"
+	first := exec.Command(compiler, "-std=c++20", "-O2", "-Wall", "-Wextra", "-shared", "-fPIC", "-fvisibility=hidden", "-ftls-model=initial-exec",
+		"-I"+filepath.Join(from, "adaptor"), "-Wl,-soname,"+arena, "-o", filepath.Join(o.Work, arena), filepath.Join(from, "adaptor", "arena.cc"))
+	second := exec.Command(compiler, slices.Concat(o.Compile(), []string{"-O2", "-shared", "-fPIC",
+		"-o", filepath.Join(o.Work, library), filepath.Join(from, "adaptor", "adaptor.cc"),
+		filepath.Join(o.Work, arena)}, o.Link(), []string{"-ldl", "-Wl,--disable-new-dtags,-rpath,$ORIGIN"})...)
+	texts, err := o.builtOf()
+	if err != nil {
+		return err
 	}
-	args := slices.Concat(o.Compile(), []string{"-O2", "-shared", "-fPIC",
-		"-o", filepath.Join(o.Work, "libgaugeblock_torch_adaptor.so"), filepath.Join(from, "adaptor", "adaptor.cc"),
-		filepath.Join(o.Work, "libgaugeblock_arena.so")}, o.Link(), []string{"-ldl", "-Wl,--disable-new-dtags,-rpath,$ORIGIN"})
-	if err := cuda.Run(exec.Command(compiler, args...)); err != nil {
+	if err := cuda.Kept(o.Work, []string{arena, library}, texts, first, second); err != nil {
 		return fmt.Errorf("building the adaptor to PyTorch: %w", err)
 	}
 	return nil
+}
+
+// builtOf is what the adaptor is built of: its sources, CUDA's declarations, and this PyTorch.
+func (o Options) builtOf() (texts []string, err error) {
+	texts = append(cuda.Headers(), cuda.Identity(filepath.Join(o.Libraries, "libc10_cuda.so")), cuda.Identity(filepath.Join(o.Libraries, "libc10.so")),
+		cuda.Identity(filepath.Join(o.Headers, "c10")), cuda.Identity(o.CUDAHeaders))
+	err = fs.WalkDir(adaptor, ".", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		text, err := adaptor.ReadFile(name)
+		texts = append(texts, name, string(text))
+		return err
+	})
+	return texts, err
 }
 
 // Compile are the compiler's options for C++ with PyTorch's headers and, if PyTorch has not CUDA's,

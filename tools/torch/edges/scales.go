@@ -20,6 +20,8 @@ var NotDriven = map[string]string{
 	"no_split_pages":      "as no_split",
 	"need_memory_streams": "as need_memory",
 
+	"released_routed": "PyTorch erases a pool without uses that requests are routed to (pools/erased-with-memory)",
+
 	"first_routing":     "a walk has the rules of its release, not those of the configuration",
 	"overflow_last":     "as first_routing",
 	"overflow_pages":    "as first_routing",

@@ -1,4 +1,4 @@
-// A caching allocator over virtual memory: a stream has a range of addresses, which grows by pages of 2 MiB
+// A caching allocator over virtual memory: a stream has a range of addresses, which grows by pages of 8 MiB
 // and gives back those at its end. FAULT in the environment plants a fault.
 #include <cuda.h>
 #include <cuda_runtime.h>
@@ -15,7 +15,7 @@ static bool fault(const char *name) {
 	return planted != nullptr && std::strcmp(planted, name) == 0;
 }
 
-static const size_t page = 2 << 20, most = size_t(64) << 30;
+static const size_t page = 8 << 20, most = size_t(64) << 30;
 
 struct Range {
 	CUdeviceptr at = 0;
