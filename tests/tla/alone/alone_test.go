@@ -14,7 +14,7 @@ import (
 func TestCore(t *testing.T) {
 	holds(t, "own_work", "oversize_tiny", "oversize_tiny Streams={1} Sizes={2,4,5}", "oversize_tiny MaxNonSplitRounding=4", "oversize_tiny MaxSplitSize=6 Sizes={2,6} Streams={1} Memory=12",
 		"oversize_three", "oversize_three Sizes={4,6,8} Memory=14", "oversize_three Sizes={2,4,6} Memory=10", "core_tiny Streams={1}", "core_tiny Streams={1} Sizes={2,3}", "limit Streams={1}", "rounding Memory=8 Sizes={1,3,4}",
-		"three_streams", "core_tiny MinLargeAlloc=2 Streams={1}", "core_tiny", "divisions", "limit_rounded", "limit_truncated", "ties", "ties_block", "ties_segment", "oversize_tiny LargeBuffer=5 MinLargeAlloc=5 RoundLarge=4 MaxSplitSize=5 MaxNonSplitRounding=4 Sizes={4,9} Limit=16 Memory=20 Streams={1}", "oversize_tiny MaxSplitSize=6 Sizes={2,5} Streams={1} Memory=12")
+		"three_streams", "core_tiny MinLargeAlloc=2 Streams={1}", "core_tiny", "divisions", "divisions Sizes={9} Memory=16", "divisions Divisions=4 Sizes={9,11} Memory=16", "limit_rounded", "limit_truncated", "ties", "ties_block", "ties_segment", "oversize_tiny LargeBuffer=5 MinLargeAlloc=5 RoundLarge=4 MaxSplitSize=5 MaxNonSplitRounding=4 Sizes={4,9} Limit=16 Memory=20 Streams={1}", "oversize_tiny MaxSplitSize=6 Sizes={2,5} Streams={1} Memory=12")
 }
 
 func TestExpandable(t *testing.T) {
