@@ -19,6 +19,8 @@ type Durations struct {
 	First  time.Duration // the host: to give the first work of a name, which loads its code
 	// Work is how long work takes that moves so many bytes and computes so many operations.
 	Work func(bytes, operations uint64) time.Duration
+	// Late, if it is given, is by how much work of a name begins late, which is the nth that is given.
+	Late func(name string, n uint64) time.Duration
 }
 
 // ByTime is a schedule by durations.
@@ -26,8 +28,9 @@ func ByTime(d Durations) Schedule { return &byTime{Durations: d, seen: map[strin
 
 type byTime struct {
 	Durations
-	now  time.Duration // of the host
-	seen map[string]bool
+	now   time.Duration // of the host
+	seen  map[string]bool
+	works uint64 // given so far
 }
 
 // Pick is for what has no time of its own: the nodes of a graph.
@@ -54,6 +57,15 @@ func (b *byTime) given(w *work) time.Duration {
 	return b.now
 }
 
+// late is by how much work begins late that is given now.
+func (b *byTime) late(w *work) time.Duration {
+	b.works++
+	if b.Late == nil {
+		return 0
+	}
+	return b.Late(w.name, b.works)
+}
+
 // takes is how long work takes. The nodes of a graph count like work that moves nothing.
 func (b *byTime) takes(w *work) time.Duration {
 	if w.kind == workGraph {
@@ -69,7 +81,7 @@ func (b *byTime) takes(w *work) time.Duration {
 // end is when the next work of a stream is over.
 func (b *byTime) end(s *stream) time.Duration {
 	next := s.queue[0]
-	return max(s.clock, next.given) + b.takes(next.work)
+	return max(s.clock, next.given) + next.late + b.takes(next.work)
 }
 
 // earliest is the stream whose next work is over first, of those that are ready.

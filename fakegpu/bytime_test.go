@@ -120,3 +120,27 @@ func TestByTimeWaitsForTheMark(t *testing.T) {
 		t.Errorf("the second stream is over at %v", b.now)
 	}
 }
+
+// What is late begins later, and what waits for it too.
+func TestByTimeLate(t *testing.T) {
+	b := ByTime(Durations{
+		Give: ms, Work: func(bytes, _ uint64) time.Duration { return time.Duration(bytes) * ms },
+		Late: func(name string, n uint64) time.Duration { return time.Duration(n*uint64(len(name))) * ms },
+	}).(*byTime)
+	r := timedRun{t, NewMachine(Config{Schedule: b}).NewProcess(), b}
+	first, second := r.stream(), r.stream()
+	r.works(first, "", 2)    // given at 1, over at 3
+	r.works(first, "ab", 10) // given at 2, begins at 3 + 4, over at 17
+	late := r.event(first)
+	r.must(r.g.WaitEvent(0, second, late))
+	r.works(second, "abc", 1) // given at 3, begins at 17 + 9, over at 27
+	last := r.event(second)
+	r.must(r.g.SynchronizeEvent(late))
+	if b.now != 17*ms {
+		t.Errorf("the first stream is done at %v", b.now)
+	}
+	r.must(r.g.SynchronizeEvent(last))
+	if b.now != 27*ms {
+		t.Errorf("the second stream is done at %v", b.now)
+	}
+}

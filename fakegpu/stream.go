@@ -61,9 +61,9 @@ type item struct {
 	wait mark  // for another stream
 	work *work // to be done
 
-	// For a schedule by time: when it was given, and when that was complete which it waits for.
-	given time.Duration
-	over  *time.Duration
+	// For a schedule by time: when it was given, by how much it begins late, and when that was complete which it waits for.
+	given, late time.Duration
+	over        *time.Duration
 }
 
 // mark is a position in a stream. The zero mark is of no stream, and complete.

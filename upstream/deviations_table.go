@@ -6,7 +6,7 @@ var deviations = []Deviation{
 		Upstream: "When several streams have completed, the blocks that waited for them are freed in the order of " +
 			"a hash of the streams, also when the cache is emptied.",
 		Ours:  "By stream handle, then device; for one stream, in the order of the frees.",
-		Later: "In 2.12 it also decides which block object is kept, and so how later ties are broken.",
+		Later: "In 2.12 it also decides later ties.",
 		Held:  []string{"alloc/testdata/order_of_completed_frees", "alloc/testdata/event_failures"},
 		Shown: []string{"tools/torch.TestRowsOfOrder"},
 	},
@@ -22,7 +22,7 @@ var deviations = []Deviation{
 		Upstream: "Deferred blocks are freed, or get their events, in the order of the addresses of heap objects. " +
 			"So are those that `graph_capture_record_stream_reuse` finds safe.",
 		Ours:  "By stream handle, then by address of the block.",
-		Later: "In 2.12 that decides later ties.",
+		Later: "In 2.12 it also decides later ties.",
 		Held:  []string{"alloc/testdata/capture_deferred_free", "alloc/testdata/capture_reuse"},
 		Shown: []string{"tools/torch.TestRowsOfOrder"},
 	},
@@ -31,7 +31,7 @@ var deviations = []Deviation{
 		Upstream: "A restore frees blocks and splits segments in the order of heap addresses. Peaks and sums of " +
 			"the statistics depend on that.",
 		Ours:  "By address, segment by segment.",
-		Later: "In 2.12 it also decides which block object is kept, and so how later ties are broken.",
+		Later: "In 2.12 it also decides later ties.",
 		Held:  []string{"alloc/testdata/checkpoint_restore"},
 		Shown: []string{"tools/torch.TestRowsOfOrder"},
 	},

@@ -39,7 +39,8 @@ type reportCommand struct {
 	PyTorch   release    `name:"pytorch" placeholder:"RELEASE" help:"Compare settings by the rules of this release of PyTorch, such as 2.13 (default: what the snapshot tells)."`
 	MaxMemory memorySize `name:"max-memory" default:"2GiB" placeholder:"SIZE" help:"Stop if the snapshot, or comparing settings, takes more memory than this (default: 2GiB)."`
 
-	source string // what the page is of, if not a file that the user knows
+	source string   // what the page is of, if not a file that the user knows
+	notes  []string // what is known of it beside the snapshot
 }
 
 // Help is what "gaugeblock report --help" prints beside the flags.
@@ -114,7 +115,7 @@ func (c *reportCommand) Run(env *environment) error {
 	var page *memoryreport.Page
 	switch {
 	case ranks:
-		page, _, err = c.ranks(env, files)
+		page, _, err = c.ranks(env, files, nil)
 	case len(files) == 2:
 		page, err = c.two(env, files)
 	default:
@@ -283,7 +284,7 @@ func (c *reportCommand) one(env *environment, path string) (*memoryreport.Page, 
 	if err != nil {
 		return nil, err
 	}
-	page := &memoryreport.Page{Source: cmp.Or(c.source, filepath.Base(name))}
+	page := &memoryreport.Page{Source: cmp.Or(c.source, filepath.Base(name)), Notes: c.notes}
 	chosen := chooseDevice(file, c.Device)
 	devices, more := []spec.Device{chosen}, 0
 	if c.Device < 0 {

@@ -36,7 +36,7 @@ type runCommand struct {
 	Sites       bool      `name:"sites" help:"Tell in --json which lines of the program hold the memory at the peak, for --compare."`
 	Compare     string    `name:"compare" placeholder:"FILE" help:"Say what has grown since the run that wrote this file by --json and --sites."`
 	MaxGrowth   *float64  `name:"max-growth" placeholder:"PERCENT" help:"Exit with 1 if the peak of reserved memory is so much larger than in the file of --compare."`
-	Range       bool      `name:"range" help:"Run the program up to three times more, with work that takes time, and with --assume=most if counts are not known, and tell between which figures the peak is."`
+	Range       bool      `name:"range" help:"Run the program up to six times more, with work that takes time, and with --assume=most if counts are not known, and tell between which figures the peak was."`
 	Values      string    `name:"values" enum:"true,none" default:"true" help:"true: integers and booleans have their true values; none: they read as zeros (default: true)."`
 	Assume      string    `name:"assume" enum:"least,most" default:"least" help:"Where a size is a count of values that are not known, such as those that a mask of numbers leaves: least: nothing counts, most: everything does (default: least)."`
 	CuDNN       string    `name:"cudnn" enum:"own,none" default:"own" help:"own: workspaces of convolutions are those that NVIDIA's cuDNN in the program's wheels tells; none: they are 0 (default: own)."`
@@ -158,9 +158,9 @@ func (c *runCommand) progress(env *environment) func(runner.Progress) {
 // are not known, with as many as there can be.
 func bounds(record *runner.Record, options runner.Options, say func(string)) error {
 	options.Snapshot, options.Report, options.Sites, options.Decide = false, false, false, false
-	err := record.Bound(func(slower float64, elsewhere bool) (*runner.Result, error) {
+	err := record.Bound(func(s runner.Schedule) (*runner.Result, error) {
 		timed := options
-		timed.Slower, timed.Elsewhere, timed.Streams = slower, elsewhere, true
+		timed.Schedule, timed.Streams = s, true
 		return again(timed)
 	})
 	if err != nil {
@@ -300,7 +300,7 @@ func (c *runCommand) write(env *environment, result *runner.Record, to outputs) 
 	}
 	if c.Report != "" {
 		page := &reportCommand{Snapshots: []string{recorded}, Out: c.Report, WhatIf: true, Device: -1, MaxMemory: reportMemory}
-		page.source = "gaugeblock run -- " + strings.Join(c.Command, " ")
+		page.source, page.notes = "gaugeblock run -- "+strings.Join(c.Command, " "), result.Doubts()
 		quiet := *env
 		quiet.stdout = env.stderr
 		if err := page.Run(&quiet); err != nil {

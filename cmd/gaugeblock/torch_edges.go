@@ -99,7 +99,7 @@ func printEdges(w io.Writer, r *torch.EdgeReport, stopped bool) {
 			fmt.Fprintf(w, "%8d  edges not taken before the end\n", r.NotTaken[why])
 			continue
 		}
-		fmt.Fprintf(w, "%8d  edges not taken: all ways to them lead through: %s\n", r.NotTaken[why], cmp.Or(why, "it is not known what"))
+		fmt.Fprintf(w, "%8d  edges not taken: the walks to them end at: %s\n", r.NotTaken[why], cmp.Or(why, "it is not known what"))
 	}
 	for _, f := range r.Unexplained {
 		fmt.Fprintf(w, "  unexplained: %s, after %d steps:\n", f.What, len(f.Labels))

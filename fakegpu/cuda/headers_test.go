@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"gaugeblock/internal/cache"
 )
 
 // CUDA's own headers, of two versions, are asked whether what this project declares is what they
@@ -184,11 +186,11 @@ func declarations(t *testing.T, compiler string) (all []declaration) {
 // fetchHeaders gives the folder with the headers of packages.
 func fetchHeaders(t *testing.T, packages []string) (include string) {
 	t.Helper()
-	cache, err := os.UserCacheDir()
+	in, err := cache.Folder()
 	if err != nil {
 		t.Skip("there is no folder to keep CUDA's headers in")
 	}
-	include = filepath.Join(cache, "gaugeblock", "cuda-headers-"+strings.Join(packages, "-"))
+	include = filepath.Join(in, "cuda-headers-"+strings.Join(packages, "-"))
 	if _, err := os.Stat(filepath.Join(include, "crt", "host_defines.h")); err == nil {
 		return include
 	}

@@ -11,13 +11,15 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"gaugeblock/internal/cache"
 )
 
 // keptFor is how long what nobody asks for stays in the cache.
 const keptFor = 30 * 24 * time.Hour
 
 // Kept has compilers build files in a folder, by commands, or copies the files there from the user's
-// cache if the same commands have built them of the same texts before. Commands name the folder by
+// cache (cache.Folder) if the same commands have built them of the same texts before. Commands name the folder by
 // its absolute path. If the cache cannot be read or written, they run.
 func Kept(dir string, files, texts []string, commands ...*exec.Cmd) error {
 	build := func() error {
@@ -28,11 +30,10 @@ func Kept(dir string, files, texts []string, commands ...*exec.Cmd) error {
 		}
 		return nil
 	}
-	cache, err := os.UserCacheDir()
+	in, err := cache.Folder()
 	if err != nil {
 		return build()
 	}
-	cache = filepath.Join(cache, "gaugeblock")
 	key := sha256.New()
 	add := func(texts ...string) { fmt.Fprintf(key, "%q\n", texts) }
 	add(files...)
@@ -43,7 +44,7 @@ func Kept(dir string, files, texts []string, commands ...*exec.Cmd) error {
 			add(strings.ReplaceAll(argument, dir, "DIR"))
 		}
 	}
-	folder := filepath.Join(cache, "built-"+hex.EncodeToString(key.Sum(nil)[:12]))
+	folder := filepath.Join(in, "built-"+hex.EncodeToString(key.Sum(nil)[:12]))
 	if copyFiles(dir, folder, files) == nil {
 		now := time.Now()
 		_ = os.Chtimes(folder, now, now)
@@ -52,17 +53,17 @@ func Kept(dir string, files, texts []string, commands ...*exec.Cmd) error {
 	if err := build(); err != nil {
 		return err
 	}
-	keep(cache, folder, dir, files)
+	keep(in, folder, dir, files)
 	return nil
 }
 
 // keep puts files into the cache, where another process may do the same. It takes out what nobody
 // has asked for. Without it the files are built again, so that errors are none.
-func keep(cache, folder, dir string, files []string) {
-	if os.MkdirAll(cache, 0o755) != nil {
+func keep(in, folder, dir string, files []string) {
+	if os.MkdirAll(in, 0o755) != nil {
 		return
 	}
-	part, err := os.MkdirTemp(cache, "part-")
+	part, err := os.MkdirTemp(in, "part-")
 	if err != nil {
 		return
 	}
@@ -71,10 +72,10 @@ func keep(cache, folder, dir string, files []string) {
 		_ = os.RemoveAll(folder) // of which a part has been lost
 		_ = os.Rename(part, folder)
 	}
-	entries, _ := os.ReadDir(cache)
+	entries, _ := os.ReadDir(in)
 	for _, e := range entries {
 		if info, err := e.Info(); err == nil && (strings.HasPrefix(e.Name(), "built-") || strings.HasPrefix(e.Name(), "part-")) && time.Since(info.ModTime()) > keptFor {
-			_ = os.RemoveAll(filepath.Join(cache, e.Name()))
+			_ = os.RemoveAll(filepath.Join(in, e.Name()))
 		}
 	}
 }

@@ -4,6 +4,7 @@ package brief
 import (
 	"fmt"
 	"io"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -13,8 +14,8 @@ const Columns = 100
 // Lines are the three lines. One that is empty is left out.
 type Lines struct {
 	Happened string `json:"happened"`
-	Cause    string `json:"cause"` // of a failure
-	Peak     string `json:"peak"`  // where it is and what holds it; instead of a cause, where nothing failed
+	Cause    string `json:"cause,omitempty"` // of a failure
+	Peak     string `json:"peak,omitempty"`  // where it is and what holds it; instead of a cause, where nothing failed
 	Try      string `json:"try"`
 }
 
@@ -56,8 +57,8 @@ func (l Lines) Write(w io.Writer, emphasize func(string) string) error {
 	return err
 }
 
-// WriteBehind writes the lines behind a prefix, each no longer than Columns with it, where others
-// write as well. They have no labels.
+// WriteBehind writes the lines behind a prefix, where others write as well. They have no labels. One that is longer
+// than Columns with the prefix goes on in the next line, since advice that is cut cannot be followed.
 func (l Lines) WriteBehind(w io.Writer, prefix string, emphasize func(string) string) {
 	most := Columns - utf8.RuneCountInString(prefix)
 	text := ""
@@ -65,11 +66,33 @@ func (l Lines) WriteBehind(w io.Writer, prefix string, emphasize func(string) st
 		text      string
 		emphasize func(string) string
 	}{{l.Happened, emphasize}, {l.Cause, nil}, {l.Peak, nil}, {l.Try, emphasize}} {
-		if line.text != "" {
-			text += prefix + emphasized(shorten(line.text, most), line.emphasize) + "\n"
+		for _, part := range wrapped(line.text, most) {
+			text += prefix + emphasized(part, line.emphasize) + "\n"
 		}
 	}
 	fmt.Fprint(w, text)
+}
+
+// wrapped is a text in lines of at most so many characters, of which those behind the first are indented. A word
+// that is longer is in a line of its own.
+func wrapped(text string, most int) (lines []string) {
+	const indent = "  "
+	line := ""
+	for _, word := range strings.Fields(text) {
+		switch {
+		case line == "":
+			line = word
+		case utf8.RuneCountInString(line+" "+word) > most:
+			lines = append(lines, line)
+			line = indent + word
+		default:
+			line += " " + word
+		}
+	}
+	if line != "" {
+		lines = append(lines, line)
+	}
+	return lines
 }
 
 func emphasized(text string, emphasize func(string) string) string {

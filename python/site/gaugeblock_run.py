@@ -39,6 +39,7 @@ kept = {}  # by device: the statistics from before a reset
 streams_recorded = {}  # how often which line has called record_stream, if that is asked for
 uncaught = ""
 no_values = ""  # why values are not kept
+cudnn = {}  # whether NVIDIA's library is there, whether it is asked, and what pip calls it and its compiler
 written = False
 
 
@@ -75,24 +76,35 @@ def users_libraries():
 
 
 def tell_cudnn():
-    """Which cuDNN there is in the user's wheels, or else which one torch was built with."""
-    if os.environ.get("GAUGEBLOCK_RUN_CUDNN") != "none":
-        for path in sys.path:
-            library = os.path.join(path, "nvidia", "cudnn", "lib", "libcudnn.so.9")
-            if os.path.exists(library):
-                os.environ["GAUGEBLOCK_CUDNN"] = library
-                return
+    """Which cuDNN there is in the user's wheels, and which one torch was built with."""
     from importlib import metadata
 
+    folders = (os.path.join(path, "nvidia", "cudnn", "lib") for path in sys.path)
+    library = next((os.path.join(f, "libcudnn.so.9") for f in folders if os.path.exists(os.path.join(f, "libcudnn.so.9"))), "")
+    off = os.environ.get("GAUGEBLOCK_RUN_CUDNN") == "none"
     try:
-        needs = metadata.requires("torch") or []
+        needs = [need.partition(";")[0].strip() for need in metadata.requires("torch") or []]
     except metadata.PackageNotFoundError:
-        return
-    for need in needs:
-        name, found, version = need.partition("==")
-        if found and name.startswith("nvidia-cudnn"):
-            major, minor, patch = version.split(";")[0].split(".")[:3]
-            os.environ["GAUGEBLOCK_CUDNN_VERSION"] = str(int(major) * 10000 + int(minor) * 100 + int(patch))
+        needs = []
+    wheel = next((n for n in needs if n.startswith("nvidia-cudnn")), "nvidia-cudnn-cu13")
+    compiler = next((n for n in needs if n.startswith("nvidia-cuda-nvrtc")), "nvidia-cuda-nvrtc")
+    toolkit = next((n.partition("==")[2] for n in needs if n.startswith("cuda-toolkit[")), "")
+    if toolkit:
+        compiler = f"'{compiler}=={toolkit.rpartition('.')[0]}.*'"
+    cudnn.update(off=off, there=library != "", wheel=wheel, compiler=compiler)
+    if library and not off:
+        os.environ["GAUGEBLOCK_CUDNN"] = library
+    elif "==" in wheel:
+        major, minor, patch = wheel.partition("==")[2].split(".")[:3]
+        os.environ["GAUGEBLOCK_CUDNN_VERSION"] = str(int(major) * 10000 + int(minor) * 100 + int(patch))
+
+
+def cudnn_plans():
+    """What is not known of the workspaces that cuDNN's plans were asked for: fakegpu/cuda/thin/cudnn_backend.c."""
+    numbers = (ctypes.c_uint64 * 5)()
+    ctypes.CDLL(os.path.join(os.environ["GAUGEBLOCK_RUN_LIBRARIES"], "libcudnn.so.9")).gaugeblock_cudnn_plans(numbers)
+    names = ["asked", "without_library", "not_compiled", "estimated", "largest_estimate"]
+    return dict(cudnn, **dict(zip(names, numbers)))
 
 
 def prepare(torch):
@@ -294,6 +306,7 @@ def write_answer():
         "pid": os.getpid(), "torch": torch.__version__, "rank": os.environ.get("RANK", ""), "command": sys.argv[:1],
         "steps": steps, "no_values": no_values, "decisions": values.unknown(values.DECISION), "floats_read": values.unknown(values.FLOAT),
         "streams_recorded": streams_recorded, "uncaught": uncaught, "ooms": ooms, "devices": figures(torch),
+        "cudnn": cudnn_plans(),
     }
     if HISTORY == "stacks" or HISTORY == "plain" and ooms:
         answer["snapshot"] = os.path.join(FOLDER, f"{os.getpid()}.pickle")

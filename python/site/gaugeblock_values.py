@@ -52,7 +52,8 @@ def built(torch, sources):
     for name in sorted(os.listdir(sources)):
         with open(os.path.join(sources, name), "rb") as f:
             digest.update(f.read())
-    cache = os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "gaugeblock")
+    user = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    cache = os.environ.get("GAUGEBLOCK_CACHE") or os.path.join(user, "gaugeblock")  # as internal/cache
     path = os.path.join(cache, f"values-{torch.__version__}-{digest.hexdigest()[:16]}.so")
     if os.path.exists(path):
         return path

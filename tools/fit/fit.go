@@ -37,6 +37,8 @@ type Answer struct {
 	Exceptions  []int `json:"exceptions,omitempty"`
 	Interrupted bool  `json:"interrupted,omitempty"`
 	Tries       []Try `json:"tries"` // by value
+	// Doubts are what the answer rests on that only a GPU would have told: run.Result.Doubts with the largest value tried.
+	Doubts []string `json:"doubts,omitempty"`
 }
 
 // Fit searches on one GPU after the other, the smallest first. With an error there may be answers,
@@ -69,6 +71,9 @@ func (s *search) answer() Answer {
 	a := Answer{Low: s.low, High: s.high}
 	for _, value := range slices.Sorted(maps.Keys(s.tried)) {
 		a.Tries = append(a.Tries, s.tried[value])
+		if ran := s.tried[value].ran; ran != nil {
+			a.Doubts = ran.Doubts()
+		}
 	}
 	largest := s.largest()
 	if largest >= s.low {
@@ -123,7 +128,7 @@ func (o *Options) try(gpu gpus.GPU, value int) (Try, error) {
 
 // tryOf says whether a run fits. An error is that the program failed for another reason.
 func tryOf(r *run.Result, value int) (Try, error) {
-	t := Try{Value: value, Seconds: r.Seconds}
+	t := Try{Value: value, Seconds: r.Seconds, ran: r}
 	_, device := r.Worst()
 	if device != nil {
 		t.PeakReserved, t.PeakAllocated = device.PeakReserved, device.PeakAllocated

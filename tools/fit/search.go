@@ -5,18 +5,21 @@ import (
 	"errors"
 	"math"
 	"slices"
+
+	"gaugeblock/tools/run"
 )
 
 // A Try is one run of the program.
 type Try struct {
-	Value         int     `json:"value"`
-	Fits          bool    `json:"fits"`
-	PeakReserved  uint64  `json:"peak_reserved"` // bytes; until the failure, if it does not fit
-	PeakAllocated uint64  `json:"peak_allocated"`
-	Failed        int     `json:"failed_requests,omitempty"` // for want of memory, after which the program went on
-	At            string  `json:"at,omitempty"`              // the line at which memory ran out
-	InPieces      bool    `json:"in_pieces,omitempty"`       // then there was enough of it, but not in one piece
-	Seconds       float64 `json:"seconds"`
+	Value         int         `json:"value"`
+	Fits          bool        `json:"fits"`
+	PeakReserved  uint64      `json:"peak_reserved"` // bytes; until the failure, if it does not fit
+	PeakAllocated uint64      `json:"peak_allocated"`
+	Failed        int         `json:"failed_requests,omitempty"` // for want of memory, after which the program went on
+	At            string      `json:"at,omitempty"`              // the line at which memory ran out
+	InPieces      bool        `json:"in_pieces,omitempty"`       // then there was enough of it, but not in one piece
+	Seconds       float64     `json:"seconds"`
+	ran           *run.Result // nil: it was not a run
 }
 
 // errInterrupted ends a search whose answer so far is wanted.

@@ -17,12 +17,12 @@ func (a *Answer) Tell(w io.Writer) {
 		fmt.Fprintf(table, "%d\t%s\t%s\t%s\n", t.Value, spec.FormatSize(t.PeakReserved), spec.FormatSize(t.PeakAllocated), t.Outcome())
 	}
 	_ = table.Flush()
-	for _, line := range a.lines() {
+	for _, line := range append(a.lines(), a.Doubts...) {
 		fmt.Fprintln(w, line)
 	}
 }
 
-// TellAll writes a line for each GPU.
+// TellAll writes a line for each GPU, and what the last answer rests on.
 func TellAll(w io.Writer, answers []Answer) {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(table, "GPU\tmemory\tlargest %s\tpeak reserved\t\n", answers[0].name())
@@ -36,6 +36,9 @@ func TellAll(w io.Writer, answers []Answer) {
 		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", a.GPU, spec.FormatSize(a.Memory), a.largest(), peak, strings.Join(a.lines()[1:], "; "))
 	}
 	_ = table.Flush()
+	for _, line := range answers[len(answers)-1].Doubts {
+		fmt.Fprintln(w, line)
+	}
 }
 
 func (a *Answer) name() string {

@@ -24,11 +24,25 @@ type Answer struct {
 	FloatsRead map[string]int `json:"floats_read,omitempty"`
 	// StreamsRecorded is how often which line has called record_stream, if Options.Streams.
 	StreamsRecorded map[string]int `json:"streams_recorded,omitempty"`
+	CuDNN           CuDNN          `json:"cudnn"`
 
 	Uncaught string        `json:"uncaught,omitempty"` // the exception that ended it
 	OOMs     []OutOfMemory `json:"ooms"`
 	Devices  []Device      `json:"devices"`
 	Snapshot string        `json:"snapshot,omitempty"`
+}
+
+// CuDNN is what is not known of the workspaces that plans of cuDNN (convolutions, attention) were asked for.
+type CuDNN struct {
+	Asked           int    `json:"asked"`
+	WithoutLibrary  int    `json:"without_library,omitempty"`  // taken as 0: NVIDIA's library was not asked
+	NotCompiled     int    `json:"not_compiled,omitempty"`     // taken as 0: it has no compiler for them
+	Estimated       int    `json:"estimated,omitempty"`        // its estimate without a driver
+	LargestEstimate uint64 `json:"largest_estimate,omitempty"` // bytes
+	There           bool   `json:"there"`                      // NVIDIA's library is installed
+	Off             bool   `json:"off,omitempty"`              // Options.NoCuDNN
+	Wheel           string `json:"wheel,omitempty"`            // of NVIDIA's library for the program's PyTorch, as pip names it
+	Compiler        string `json:"compiler,omitempty"`         // likewise
 }
 
 // A Device is the allocator's statistics of a device at the end, in bytes or as numbers of calls.

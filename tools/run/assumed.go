@@ -16,7 +16,7 @@ func (r *Result) assumedLine(a *Answer) string {
 	if r.Assume == AssumeMost {
 		return "counts that are not known are taken as all there is: an upper bound"
 	}
-	return "counts that are not known are taken as 0: a lower bound; --assume most gives the upper one"
+	return "counts that are not known are taken as 0: a lower bound (--assume most: the upper)"
 }
 
 // HasUnknownSizes reports whether a process allocated by counts that are not known.

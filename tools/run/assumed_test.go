@@ -15,7 +15,7 @@ func TestAssumed(t *testing.T) {
 		result *Result
 		want   string
 	}{
-		{run(1<<30, AssumeLeast, sizes), "a lower bound; --assume most"},
+		{run(1<<30, AssumeLeast, sizes), "a lower bound (--assume most"},
 		{run(1<<30, AssumeMost, sizes), "an upper bound"},
 		{run(1<<30, AssumeLeast, map[string]int{"a.py:1 count of mode": 1}), "a lower bound"},
 	} {

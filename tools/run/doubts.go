@@ -8,10 +8,25 @@ import (
 	"strings"
 
 	"gaugeblock/internal/brief"
+	"github.com/dustin/go-humanize/english"
 )
 
 // counts are reads of a count by which PyTorch allocates: a wrong one gives wrong sizes.
 var counts = []string{"nonzero", "unique", "count of", "_coalesce"}
+
+// Doubts are the lines that say of the process that reserved most what the answer rests on.
+func (r *Result) Doubts() (lines []string) {
+	process, _ := r.Worst()
+	if process == nil {
+		return nil
+	}
+	for _, line := range append(process.doubts(), r.assumedLine(process)) {
+		if line != "" {
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}
 
 // doubts are the lines that say what the answer rests on that only a GPU would have told.
 func (a *Answer) doubts() (lines []string) {
@@ -20,6 +35,7 @@ func (a *Answer) doubts() (lines []string) {
 			lines = append(lines, line)
 		}
 	}
+	lines = append(lines, a.CuDNN.doubts()...)
 	all, sizes := a.decided()
 	if all == 0 {
 		return lines
@@ -29,6 +45,33 @@ func (a *Answer) doubts() (lines []string) {
 		text = "1 decision rests on an unknown value" + map[bool]string{true: ", a size", false: ", no size"}[sizes == 1]
 	}
 	return append(lines, text+": "+a.named(brief.Columns-len(prefix+": ")-len(text)))
+}
+
+// doubts are the lines about workspaces that are not known, and what makes them known.
+func (c *CuDNN) doubts() (lines []string) {
+	if c.WithoutLibrary > 0 {
+		lines = append(lines, countAsNone(c.WithoutLibrary, "mostly convolutions"))
+		switch {
+		case !c.There:
+			lines = append(lines, "to know them: pip install --no-deps "+c.Wheel)
+		case c.Off:
+			lines = append(lines, "NVIDIA's library is there: leave out --cudnn none")
+		default:
+			lines = append(lines, "NVIDIA's library is there, but could not be used: a line above says why")
+		}
+	}
+	if c.NotCompiled > 0 {
+		lines = append(lines, countAsNone(c.NotCompiled, "not compiled"),
+			"to know them: pip install --no-deps "+c.Compiler)
+	}
+	if c.Estimated > 0 {
+		lines = append(lines, fmt.Sprintf("%d of %d workspaces of cuDNN are estimates, the largest %s", c.Estimated, c.Asked, size(c.LargestEstimate)))
+	}
+	return lines
+}
+
+func countAsNone(plans int, what string) string {
+	return fmt.Sprintf("cuDNN's workspaces count as 0 (%s, %s): peaks may be far too low", english.Plural(plans, "plan", "plans"), what)
 }
 
 // decided is how many decisions rest on unknown values, and how many of them are sizes.

@@ -38,17 +38,7 @@ func (o *Options) environment(folder, site, libraries string) []string {
 	// The machine is written in Go, which sends its threads signals, also those that are ending and cannot take any.
 	set("GODEBUG", strings.TrimPrefix(os.Getenv("GODEBUG")+",asyncpreemptoff=1", ","))
 	o.setRanks(folder, set)
-	set("GAUGEBLOCK_CUDA_SCHEDULE", "eager")
-	if o.Slower > 0 {
-		set("GAUGEBLOCK_CUDA_SCHEDULE", "time")
-		set("GAUGEBLOCK_CUDA_SLOWER", fmt.Sprint(o.Slower))
-	}
-	if o.Slower > Likely {
-		set("GAUGEBLOCK_NCCL_LATE", fmt.Sprint(uint64(otherRankIsLate*o.GPU.BytesPerSecond())))
-	}
-	if o.Elsewhere {
-		set("GAUGEBLOCK_CUDA_ADDRESSES", "ascending")
-	}
+	o.Schedule.set(set)
 	set("GAUGEBLOCK_CUDA_GPU", o.GPU.Word)
 	set("GAUGEBLOCK_CUDA_DEVICES", fmt.Sprint(o.GPUs))
 	if o.Memory > 0 {

@@ -11,21 +11,51 @@ import (
 // mostLines is how many lines that call record_stream are named.
 const mostLines = 3
 
-// By how much work is slower than the model of durations says, in the runs that tell the range. Fast and Late were chosen
-// so that the range of two streams holds what eight runs on H200s reserved.
+// A Schedule is when work on a stream is done: at once if it is zero, or by a model of durations.
+type Schedule struct {
+	Slower float64 // so many times as long as the model says; 0: at once
+	// Seed: work, other ranks and NCCL's watchdog are late by chance, alike for equal seeds; 0: they never are.
+	Seed uint64
+	// Elsewhere: the driver's addresses ascend.
+	Elsewhere bool
+}
+
+// By how much work is slower than the model of durations says. Fast and Late were chosen so that the range of two streams
+// holds what eight runs on H200s reserved. With Latest next to nothing is done before the program waits for it.
 const (
 	Fast   = 0.63
 	Likely = 1.0
 	Late   = 1.4
+	Latest = 1000
 )
 
-// otherRankIsLate is by how much each collective waits for another rank in the run that is late, in seconds at the full
-// rate of the memory. On two H200s ranks of FSDP1 wait for each other for 40 ms in the first step, and some 5 later.
-const otherRankIsLate = 0.002
+// late is one that is late, and others are those that are tried if time has a say, the likely one first. Where blocks
+// lie depends on what NCCL has taken of the driver, so that several ranks have other addresses in one of them.
+var late = Schedule{Slower: Late, Seed: 1}
 
-// A Range is between which peaks a program is, since time has a say, in bytes.
+func others(ranks int) []Schedule {
+	return []Schedule{{Slower: Likely}, {Slower: Fast}, {Slower: Late, Seed: 2, Elsewhere: ranks > 1}, {Slower: Likely, Seed: 3}}
+}
+
+// set sets the variables of the fake GPU: fakegpu/cuda/README.md.
+func (s Schedule) set(set func(name, value string)) {
+	set("GAUGEBLOCK_CUDA_SCHEDULE", "eager")
+	if s.Slower > 0 {
+		set("GAUGEBLOCK_CUDA_SCHEDULE", "time")
+		set("GAUGEBLOCK_CUDA_SLOWER", fmt.Sprint(s.Slower))
+		set("GAUGEBLOCK_CUDA_SEED", fmt.Sprint(s.Seed))
+	}
+	if s.Elsewhere {
+		set("GAUGEBLOCK_CUDA_ADDRESSES", "ascending")
+	}
+}
+
+// A Range is between which peaks a program is in several runs, since time has a say, in bytes. It is no bound: in a run
+// that was not tried the peak may lie beside it.
 type Range struct {
+	Runs   int    `json:"runs"`    // that it is of
 	AtOnce uint64 `json:"at_once"` // if work completes at once
+	Latest uint64 `json:"latest"`  // if next to no work completes before the program waits for it
 	Least  uint64 `json:"least"`
 	Likely uint64 `json:"likely"`
 	Most   uint64 `json:"most"`
@@ -47,13 +77,13 @@ type RankRange struct {
 	Most   uint64 `json:"most"`
 }
 
-// Bound finds the range of a program by running it with work that takes time. r is a run in which work
-// completes at once. If work that takes much time does not change the peak, that is the answer. The range of a program of
-// several ranks has that run as well: with small kernels the host is the slower one, and some of the runs on two H200s had
-// its peaks. It also has one with other addresses, since where blocks lie depends on what NCCL has taken of the driver.
-func (r *Record) Bound(runs func(slower float64, elsewhere bool) (*Result, error)) error {
-	timed := func(slower float64, elsewhere bool) (*Result, error) {
-		x, err := runs(slower, elsewhere)
+// Bound finds the range of a program by running it with work that takes time. r is a run in which work completes at once.
+// If the peak is the same when work completes as late as can be, and for several ranks also when some are late, that
+// is the answer. The range of a program of several ranks has the run at once as well: with small kernels the host is the
+// slower one, and some of the runs on two H200s had its peaks.
+func (r *Record) Bound(runs func(Schedule) (*Result, error)) error {
+	timed := func(s Schedule) (*Result, error) {
+		x, err := runs(s)
 		if err != nil {
 			return nil, err
 		}
@@ -62,37 +92,46 @@ func (r *Record) Bound(runs func(slower float64, elsewhere bool) (*Result, error
 		}
 		return x, nil
 	}
-	r.Range = &Range{AtOnce: r.Summary.PeakReserved, Least: r.Summary.PeakReserved, Likely: r.Summary.PeakReserved, Most: r.Summary.PeakReserved}
-	late, err := timed(Late, false)
-	if err != nil || r.alike(late) {
+	own, ranks := r.Summary.PeakReserved, len(r.ranks())
+	r.Range = &Range{Runs: 1, AtOnce: own, Latest: own, Least: own, Likely: own, Most: own}
+	latest, err := timed(Schedule{Slower: Latest})
+	if err != nil || r.alike(latest) && ranks < 2 {
 		return err
 	}
-	likely, err := timed(Likely, false)
-	if err != nil {
+	later, err := timed(late)
+	if err != nil || r.alike(latest) && r.alike(later) {
 		return err
 	}
-	fast, err := timed(Fast, false)
-	if err != nil {
-		return err
-	}
-	all, peaks := []*Result{likely, fast, late}, []uint64{}
-	if len(r.ranks()) > 1 {
-		elsewhere, err := timed(Late, true)
+	var all []*Result
+	for _, s := range others(ranks) {
+		x, err := timed(s)
 		if err != nil {
 			return err
 		}
-		all = append(all, r.Result, elsewhere)
+		all = append(all, x)
 	}
+	all = append(all, later)
+	if ranks > 1 {
+		all = append(all, r.Result)
+	}
+	r.rangeOf(all, latest)
+	return nil
+}
+
+// rangeOf is the range of several runs, the likely one first.
+func (r *Record) rangeOf(all []*Result, latest *Result) {
+	failed := func(x *Result) bool { return x.EndedWithoutMemory() != nil }
+	g := &Range{
+		Runs: len(all), AtOnce: r.Summary.PeakReserved, Latest: latest.Summarize().PeakReserved, Ranks: r.boundRanks(all),
+		MayFail: slices.ContainsFunc(all, func(x *Result) bool { return failed(x) != failed(r.Result) }),
+		Reasons: latest.streamsRecorded(), Watchdog: len(r.ranks()) > 0,
+	}
+	var peaks []uint64
 	for _, x := range all {
 		peaks = append(peaks, x.Summarize().PeakReserved)
 	}
-	failed := r.Summary.OutOfMemory != nil
-	r.Range = &Range{
-		AtOnce: r.Summary.PeakReserved, Least: slices.Min(peaks), Likely: peaks[0], Most: slices.Max(peaks), Reasons: late.streamsRecorded(),
-		Ranks: r.boundRanks(all), Watchdog: len(r.ranks()) > 0,
-		MayFail: failed != (fast.EndedWithoutMemory() != nil) || failed != (likely.EndedWithoutMemory() != nil) || failed != (late.EndedWithoutMemory() != nil),
-	}
-	return nil
+	g.Least, g.Likely, g.Most = slices.Min(peaks), peaks[0], slices.Max(peaks)
+	r.Range = g
 }
 
 // boundRanks are the ranges of several ranks; the first of the runs is the likely one. A rank that gave no answer in one
@@ -126,10 +165,13 @@ func (r *Record) alike(x *Result) bool {
 
 // String is a line for people.
 func (g *Range) String() string {
-	if g.Least == g.Most && g.Least == g.AtOnce && !g.MayFail {
+	if g.Least == g.Most && g.Least == g.AtOnce && g.Least == g.Latest && !g.MayFail {
 		return "the peak does not depend on when work completes" + g.byRank()
 	}
-	text := fmt.Sprintf("the peak depends on when work completes: reserved from %s to %s, probably %s", size(g.Least), size(g.Most), size(g.Likely))
+	text := fmt.Sprintf("the peak depends on when work completes: reserved from %s to %s in %d runs, probably %s", size(g.Least), size(g.Most), g.Runs, size(g.Likely))
+	if g.Latest > g.Most {
+		text += fmt.Sprintf(" (%s if work completes only when the program waits for it)", size(g.Latest))
+	}
 	if g.MayFail {
 		text += ", and it may run out of memory"
 	}

@@ -2,6 +2,7 @@ package run
 
 import (
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -12,28 +13,56 @@ func reserved(peak uint64, lines map[string]int) *Result {
 	return &Result{Processes: []Answer{{Devices: []Device{{PeakReserved: peak}}, StreamsRecorded: lines}}}
 }
 
-// The range is between the runs in which work takes time; if much time changes nothing there is one figure, and
-// no further run.
+// A program that reserves so much in each schedule, and counts how often it is run.
+type scheduled struct {
+	in     map[Schedule]*Result
+	latest *Result
+	tried  map[Schedule]bool
+}
+
+func (p *scheduled) run(s Schedule) (*Result, error) {
+	p.tried[s] = true
+	if s.Slower == Latest {
+		return p.latest, nil
+	}
+	return p.in[s], nil
+}
+
+// inAll are results for the schedules: the late one, and the others in their order.
+func inAll(ranks int, latest, later *Result, rest ...*Result) *scheduled {
+	p := &scheduled{map[Schedule]*Result{late: later}, latest, map[Schedule]bool{}}
+	for i, s := range others(ranks)[:len(rest)] {
+		p.in[s] = rest[i]
+	}
+	return p
+}
+
+// The range is of the runs in which work takes time. If nothing changes when work is as late as can be there is one
+// figure, and no further run.
 func TestBound(t *testing.T) {
 	const gib, depends = 1 << 30, "the peak depends on when work completes: reserved from "
 	full := reserved(3*gib, nil)
 	full.Status, full.Processes[0].Uncaught, full.Processes[0].OOMs = 1, "torch.OutOfMemoryError", []OutOfMemory{{}}
 	lines := map[string]int{"a.py:1": 1, "b.py:2": 5, "c.py:3": 1, "d.py:4": 1}
-	for want, runs := range map[string]map[float64]*Result{
-		"the peak does not depend on when work completes":                                                            {Late: reserved(gib, lines)},
-		depends + "2.00 GiB to 4.00 GiB, probably 3.00 GiB, since record_stream is called at b.py:2, a.py:1, c.py:3": {Fast: reserved(2*gib, nil), Likely: reserved(3*gib, nil), Late: reserved(4*gib, lines)},
-		depends + "2.00 GiB to 2.00 GiB, probably 2.00 GiB":                                                          {Fast: reserved(2*gib, nil), Likely: reserved(2*gib, nil), Late: reserved(2*gib, nil)},
-		depends + "2.00 GiB to 5.00 GiB, probably 5.00 GiB":                                                          {Fast: reserved(3*gib, nil), Likely: reserved(5*gib, nil), Late: reserved(2*gib, nil)},
-		depends + "1024.00 MiB to 3.00 GiB, probably 1024.00 MiB, and it may run out of memory":                      {Fast: reserved(gib, nil), Likely: reserved(gib, nil), Late: full},
+	one, two, three, four := reserved(gib, nil), reserved(2*gib, nil), reserved(3*gib, nil), reserved(4*gib, nil)
+	for want, p := range map[string]*scheduled{
+		"the peak does not depend on when work completes": {nil, reserved(gib, lines), map[Schedule]bool{}},
+		depends + "2.00 GiB to 4.00 GiB in 5 runs, probably 3.00 GiB (9.00 GiB if work completes only when the program waits for it)" +
+			", since record_stream is called at b.py:2, a.py:1, c.py:3": inAll(1, reserved(9*gib, lines), four, three, two, three, three),
+		depends + "2.00 GiB to 2.00 GiB in 5 runs, probably 2.00 GiB":                                          inAll(1, two, two, two, two, two, two),
+		depends + "2.00 GiB to 4.00 GiB in 5 runs, probably 4.00 GiB":                                          inAll(1, two, two, four, three, two, two),
+		depends + "2.00 GiB to 4.00 GiB in 5 runs, probably 3.00 GiB":                                          inAll(1, two, two, three, three, three, four),
+		depends + "1024.00 MiB to 3.00 GiB in 5 runs, probably 1024.00 MiB, and it may run out of memory":      inAll(1, three, full, one, one, one, one),
+		depends + "1024.00 MiB to 2.00 GiB in 5 runs, probably 2.00 GiB (3.00 GiB if work completes only when": inAll(1, full, one, two, one, one, one),
 	} {
 		first := reserved(gib, nil)
-		r, tried := &Record{Result: first, Summary: first.Summarize()}, 0
-		err := r.Bound(func(slower float64, _ bool) (*Result, error) {
-			tried++
-			return runs[slower], nil
-		})
-		if got := r.Range.String(); err != nil || got != want || tried != len(runs) {
-			t.Errorf("%q, not %q, after %d runs, %v", got, want, tried, err)
+		r := &Record{Result: first, Summary: first.Summarize()}
+		err := r.Bound(p.run)
+		if got := r.Range.String(); err != nil || !strings.HasPrefix(got, want) || len(p.tried) != len(p.in)+1 {
+			t.Errorf("%q, not %q, after %d runs, %v", got, want, len(p.tried), err)
+		}
+		if r.Range.MayFail != strings.Contains(want, "may run out") {
+			t.Errorf("%q", r.Range)
 		}
 	}
 	if got := (&Range{Least: 1, Likely: 1, Most: 2, Watchdog: true}).String(); !strings.Contains(got, "since NCCL's watchdog") {
@@ -41,10 +70,10 @@ func TestBound(t *testing.T) {
 	}
 	r := &Record{Result: reserved(gib, nil)}
 	wrong := errors.New("wrong")
-	if err := r.Bound(func(float64, bool) (*Result, error) { return nil, wrong }); err != wrong {
+	if err := r.Bound(func(Schedule) (*Result, error) { return nil, wrong }); err != wrong {
 		t.Error(err)
 	}
-	if err := r.Bound(func(float64, bool) (*Result, error) { return &Result{Status: 1}, nil }); err == nil {
+	if err := r.Bound(func(Schedule) (*Result, error) { return &Result{Status: 1}, nil }); err == nil {
 		t.Error("a run that has no answer is in a range")
 	}
 }
@@ -59,35 +88,29 @@ func byRanks(peaks ...uint64) *Result {
 }
 
 // Each of several ranks has a range of its own, also if only one that does not reserve most differs, and the line
-// names those that differ.
+// names those that differ. One of the runs has other addresses.
 func TestBoundRanks(t *testing.T) {
 	const gib = 1 << 30
 	first := byRanks(gib, 3*gib)
-	for want, runs := range map[string]map[float64]*Result{
-		"the peak does not depend":                                                {Late: byRanks(gib, 3*gib)},
-		"; rank 0 from 1024.00 MiB to 2.00 ":                                      {Late: byRanks(2*gib, 3*gib), Likely: byRanks(gib, 3*gib), Fast: byRanks(gib, 3*gib)},
-		"; rank 0 from 1024.00 MiB to 4.00 GiB, rank 1 from 3.00 GiB to 5.00 GiB": {Late: byRanks(4*gib, 5*gib), Likely: byRanks(3*gib, 4*gib), Fast: byRanks(2*gib, 4*gib)},
+	for want, p := range map[string]*scheduled{
+		"the peak does not depend":                                                inAll(2, first, byRanks(gib, 3*gib)),
+		"; rank 0 from 1024.00 MiB to 2.00 ":                                      inAll(2, first, byRanks(2*gib, 3*gib), first, first, first, first),
+		"; rank 0 from 1024.00 MiB to 4.00 GiB, rank 1 from 3.00 GiB to 5.00 GiB": inAll(2, first, byRanks(4*gib, 5*gib), byRanks(3*gib, 4*gib), byRanks(2*gib, 4*gib), first, first),
 	} {
 		r := &Record{Result: first, Summary: first.Summarize()}
-		elsewhere := 0
-		err := r.Bound(func(slower float64, other bool) (*Result, error) {
-			if other {
-				elsewhere++
-			}
-			return runs[slower], nil
-		})
-		if elsewhere != len(runs)/3 {
-			t.Errorf("%d runs with other addresses", elsewhere)
+		err := r.Bound(p.run)
+		if got := r.Range.String(); err != nil || !strings.Contains(got, want) || len(p.tried) != len(p.in)+1 {
+			t.Errorf("%q, not %q, after %d runs, %v", got, want, len(p.tried), err)
 		}
-		if got := r.Range.String(); err != nil || !strings.Contains(got, want) {
-			t.Errorf("%q, not %q, %v", got, want, err)
-		}
+	}
+	if elsewhere := func(ranks int) bool {
+		return slices.ContainsFunc(others(ranks), func(s Schedule) bool { return s.Elsewhere })
+	}; elsewhere(1) || !elsewhere(2) {
+		t.Error("several ranks have a run with other addresses, and one has none")
 	}
 	r := &Record{Result: first, Summary: first.Summarize()}
-	lacks := func(slower float64, _ bool) (*Result, error) {
-		return map[bool]*Result{true: byRanks(gib), false: byRanks(4*gib, 5*gib)}[slower == Fast], nil
-	}
-	if err := r.Bound(lacks); err != nil || len(r.Range.Ranks) != 1 || r.Range.Ranks[0].Most != 4*gib {
+	lacking := inAll(2, byRanks(4*gib, 5*gib), byRanks(4*gib, 5*gib), byRanks(gib), byRanks(gib), byRanks(gib), byRanks(gib))
+	if err := r.Bound(lacking.run); err != nil || len(r.Range.Ranks) != 1 || r.Range.Ranks[0].Most != 4*gib {
 		t.Errorf("%+v, %v", r.Range, err)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"runtime"
 
 	"gaugeblock/fakegpu/cuda"
+	"gaugeblock/internal/cache"
 	"gaugeblock/internal/checkout"
 	"gaugeblock/python"
 )
@@ -20,11 +21,11 @@ import (
 const LibrariesVariable = "GAUGEBLOCK_LIBRARIES"
 
 // Libraries is a folder with the libraries of the fake GPU: that of the variable, or fake-cuda
-// beside the executable, or else one in the user's cache, where they are built if this executable
+// beside the executable, or else one in the user's cache (cache.Folder), where they are built if this executable
 // has not built them before. Say hears that they are being built.
 func Libraries(say func(string)) (string, error) {
-	if runtime.GOOS != "linux" {
-		return "", errors.New("the fake GPU is for Linux; whatif, report and replay need none")
+	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
+		return "", errors.New("the fake GPU is for Linux on x86-64; whatif, report and replay need none")
 	}
 	if given := os.Getenv(LibrariesVariable); given != "" {
 		return given, complete(given)
@@ -40,11 +41,11 @@ func Libraries(say func(string)) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	cache, err := os.UserCacheDir()
+	in, err := cache.Folder()
 	if err != nil {
 		return "", err
 	}
-	to := filepath.Join(cache, "gaugeblock", key)
+	to := filepath.Join(in, key)
 	if complete(to) == nil {
 		return to, nil
 	}

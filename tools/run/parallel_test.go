@@ -1,6 +1,7 @@
 package run
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -139,10 +140,12 @@ type bounded struct {
 	truths   [][]uint64
 }
 
-// boundedPrograms are those of testdata/parallel.py, of ../shared/programs on two H200s, and of ../shared/torch on one.
+// boundedPrograms are those of testdata/parallel.py, of ../shared/programs on two H200s, and of ../shared/torch and
+// testdata/streams.py on one. testdata/ranges.json has what all but the first reserved in runs of its own, by rank.
 func boundedPrograms(t *testing.T) (all []bounded) {
 	var kinds map[string][]rankTruth
-	if err := readJSON(filepath.Join("testdata", "parallel.json"), &kinds); err != nil {
+	var reserved map[string][][]uint64
+	if err := errors.Join(readJSON(filepath.Join("testdata", "parallel.json"), &kinds), readJSON(filepath.Join("testdata", "ranges.json"), &reserved)); err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range slices.Sorted(maps.Keys(kinds)) {
@@ -168,23 +171,34 @@ func boundedPrograms(t *testing.T) (all []bounded) {
 				}
 				p.settings, p.truths[rank] = x.Settings, append(p.truths[rank], x.PeakReserved)
 			}
+			if more := reserved[p.name]; more != nil {
+				p.truths[rank] = append(p.truths[rank], more[rank]...)
+			}
 		}
 		all = append(all, p)
 	}
-	streams := []string{filepath.Join(filepath.Dir(folder), "torch", "workloads.py"), "two_streams", "0"}
-	return append(all,
-		bounded{"two_streams.default", streams, "", [][]uint64{{476 << 20, 592 << 20, 696 << 20, 814 << 20, 952 << 20, 1100 << 20}}},
-		bounded{"two_streams.expandable", streams, "expandable_segments:True", [][]uint64{{582 << 20, 622 << 20, 702 << 20, 722 << 20, 742 << 20, 822 << 20, 902 << 20}}})
+	workloads := filepath.Join(filepath.Dir(folder), "torch", "workloads.py")
+	for _, name := range slices.Sorted(maps.Keys(reserved)) {
+		if strings.HasPrefix(name, "programs/") {
+			continue
+		}
+		kind, how, _ := strings.Cut(name, ".")
+		p := bounded{name: name, program: []string{filepath.Join("testdata", "streams.py"), kind}, truths: reserved[name]}
+		if kind == "two_streams" {
+			p.program = []string{workloads, kind, "0"}
+		}
+		if how == "expandable" {
+			p.settings = "expandable_segments:True"
+		}
+		all = append(all, p)
+	}
+	return all
 }
 
 // outside are the ranges that are known not to be as they should, with the reason.
 var outside = map[string]string{
 	"ddp.expandable, rank 0":          tooWide,
 	"ddp.expandable, rank 1":          tooWide,
-	"fsdp1, rank 1":                   "one run of six is 14 MiB above; why is not known",
-	"fsdp1_accumulate, rank 0":        "one run is 12 MiB above; why is not known",
-	"zero, rank 0":                    "runs are up to 176 MiB above; why is not known",
-	"zero, rank 1":                    "runs are up to 126 MiB above; why is not known",
 	"zero_view, rank 0":               tooWide,
 	"zero_view, rank 1":               tooWide,
 	"programs/ddp.default, rank 0":    tooWide,
@@ -209,9 +223,9 @@ func TestTorchRanges(t *testing.T) {
 			o := Options{Command: append(append(command, p.program...), filepath.Join(t.TempDir(), "out")), Settings: p.settings}
 			first := runs(t, o, 0)
 			r := &Record{Result: first, Summary: first.Summarize()}
-			err := r.Bound(func(slower float64, elsewhere bool) (*Result, error) {
+			err := r.Bound(func(s Schedule) (*Result, error) {
 				timed := o
-				timed.Slower, timed.Elsewhere, timed.Streams = slower, elsewhere, true
+				timed.Schedule, timed.Streams = s, true
 				return runs(t, timed, 0), nil
 			})
 			if err != nil {

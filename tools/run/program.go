@@ -28,10 +28,8 @@ type Options struct {
 	// Decide: without these it records the last part of its history, without stacks, that is kept if a
 	// request fails, so that settings can be compared.
 	Decide bool
-	// Slower: work on a stream takes the time of a model of durations, so many times; 0: it is done at once.
-	Slower float64
-	// Elsewhere: the driver's addresses ascend.
-	Elsewhere bool
+	// Schedule is when work on a stream is done; the zero one: at once.
+	Schedule Schedule
 	// Streams: the lines that call record_stream are counted.
 	Streams bool
 	// NoValues: integers and booleans have no values. NoCuDNN: NVIDIA's cuDNN in the user's wheel

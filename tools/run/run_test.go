@@ -182,6 +182,24 @@ func TestValues(t *testing.T) {
 	}
 }
 
+// The answer says that plans of cuDNN have no workspace without NVIDIA's library, and what to do.
+func TestTorchWithoutCuDNN(t *testing.T) {
+	for _, python := range pythons(t) {
+		program := "import torch; torch.nn.Conv2d(3, 64, 3).cuda()(torch.randn(2, 3, 64, 64, device='cuda'))"
+		r := runs(t, Options{Command: []string{python, "-c", program}, NoCuDNN: true}, 0)
+		c := r.Processes[0].CuDNN
+		if c.Asked != 1 || c.WithoutLibrary != 1 || !c.Off || !strings.HasPrefix(c.Wheel, "nvidia-cudnn-cu1") || !strings.Contains(c.Wheel, "==9.") {
+			t.Errorf("%s: %+v", python, c)
+		}
+		if want := map[bool]string{true: "leave out --cudnn none", false: c.Wheel}[c.There]; !strings.Contains(told(*r), want) {
+			t.Errorf("%s: %s has not %q", python, told(*r), want)
+		}
+		if hasCuDNN(python) != c.There {
+			t.Errorf("%s: %+v", python, c)
+		}
+	}
+}
+
 // The peaks are those of the whole program, also if it resets PyTorch's statistics.
 func TestTorchResets(t *testing.T) {
 	for _, python := range pythons(t) {

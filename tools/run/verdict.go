@@ -33,10 +33,7 @@ func (r *Result) Tell(w io.Writer, emphasize func(string) string) {
 		Cause: quote.Text(r.memoryLine(device)),
 		Try:   r.advice(device),
 	}.WriteBehind(w, prefix, emphasize)
-	for _, line := range append([]string{r.byRank()}, append(process.doubts(), r.assumedLine(process))...) {
-		if line == "" {
-			continue
-		}
+	for _, line := range append([]string{r.byRank()}, r.Doubts()...) {
 		brief.Lines{Cause: quote.Text(line)}.WriteBehind(w, prefix, emphasize)
 	}
 }
@@ -111,11 +108,7 @@ func (r *Result) advice(device *Device) string {
 		return r.smallerGPU(device)
 	}
 	if f.InPieces() {
-		text := "enough memory, but in pieces: " + r.Settings.try()
-		if utf8.RuneCountInString(prefix+text) > brief.Columns {
-			return r.Settings.try() // settings that are cut cannot be copied
-		}
-		return text
+		return "enough memory, but in pieces: " + r.Settings.try()
 	}
 	lack := f.Asked - f.idle() - f.free()
 	if r.Settings != nil && r.Settings.Advised != "" {

@@ -39,7 +39,7 @@ func TestVerdict(t *testing.T) {
 		"pieces, and a history without stacks": {Result{Memory: 24 * gib, Settings: &OtherSettings{NoStacks: true}, Processes: []Answer{{Uncaught: ended, OOMs: []OutOfMemory{pieces}, Devices: []Device{ran}}}},
 			[]string{"enough memory, but in pieces: --report PAGE.html tells more of other settings\n"}},
 		"pieces, and long settings": {Result{Memory: 24 * gib, Settings: &OtherSettings{Advised: "expandable_segments:True,large_segment_size_mb:12"}, Processes: []Answer{{Uncaught: ended, OOMs: []OutOfMemory{pieces}, Devices: []Device{ran}}}},
-			[]string{"gaugeblock: try --settings expandable_segments:True,large_segment_size_mb:12, likely enough\n"}},
+			[]string{"gaugeblock:   expandable_segments:True,large_segment_size_mb:12, likely enough\n"}},
 		"a peak between two GPUs": {Result{GPU: "h200", Memory: 139 * gib, Processes: []Answer{{Devices: []Device{{PeakReserved: 15 * gib, PeakAllocated: 13 * gib, Retries: 1}}}}},
 			[]string{"freed its unused segments once to go on", "--gpu l4 has so much (22.03 GiB); a smaller one may do"}},
 		"the smallest GPU": {Result{GPU: "t4", Memory: 14 * gib, Processes: []Answer{{Devices: []Device{ran}}}}, []string{"the table has no smaller GPU"}},
@@ -60,7 +60,19 @@ func TestVerdict(t *testing.T) {
 			[]string{"out of memory at …/train.py:88 (step 3): asked"}},
 		"new": {Result{Processes: []Answer{{Torch: "2.99.1+cu140", Devices: []Device{ran}}}}, []string{"nobody has tried PyTorch 2.99.1 with"}},
 		"sizes": {Result{Processes: []Answer{{Devices: []Device{ran}, Decisions: map[string]int{"a.py:1 nonzero": 3, "a.py:7 item": 1}}}},
-			[]string{"4 decisions rest on unknown values, 3 of them sizes: a.py:1 nonzero, and 1 more"}},
+			[]string{"4 decisions rest on unknown values, 3 of them sizes: a.py:1 nonzero, and 1 more", "a lower bound (--assume most: the upper)\n"}},
+		"sizes by a long kind": {Result{Processes: []Answer{{Devices: []Device{ran}, Decisions: map[string]int{"training/speech/ctc.py:57 unique_consecutive of a float comparison": 16}}}},
+			[]string{"unique_consecutive of\ngaugeblock:   a float comparison\n"}},
+		"no cuDNN": {Result{Processes: []Answer{{Devices: []Device{ran}, CuDNN: CuDNN{Asked: 25, WithoutLibrary: 25, Wheel: "nvidia-cudnn-cu13==9.19.0.56"}}}},
+			[]string{"cuDNN's workspaces count as 0 (25 plans, mostly convolutions): peaks may be far too low\n", "pip install --no-deps nvidia-cudnn-cu13==9.19.0.56\n"}},
+		"cuDNN switched off": {Result{Processes: []Answer{{Devices: []Device{ran}, CuDNN: CuDNN{Asked: 1, WithoutLibrary: 1, There: true, Off: true}}}},
+			[]string{"count as 0 (1 plan, mostly", "NVIDIA's library is there: leave out --cudnn none\n"}},
+		"cuDNN not usable": {Result{Processes: []Answer{{Devices: []Device{ran}, CuDNN: CuDNN{Asked: 1, WithoutLibrary: 1, There: true}}}}, []string{"could not be used"}},
+		"cuDNN without its compiler": {Result{Processes: []Answer{{Devices: []Device{ran}, CuDNN: CuDNN{Asked: 9, NotCompiled: 2, There: true, Compiler: "'nvidia-cuda-nvrtc==13.0.*'"}}}},
+			[]string{"count as 0 (2 plans, not compiled)", "pip install --no-deps 'nvidia-cuda-nvrtc==13.0.*'\n"}},
+		"cuDNN's estimates": {Result{Processes: []Answer{{Devices: []Device{ran}, CuDNN: CuDNN{Asked: 32, Estimated: 2, LargestEstimate: 64 << 20, There: true}}}},
+			[]string{"2 of 32 workspaces of cuDNN are estimates, the largest 64.00 MiB\n"}},
+		"cuDNN not asked": {Result{Processes: []Answer{{Devices: []Device{ran}, CuDNN: CuDNN{Off: true}}}}, []string{"what is allocated fits\n"}},
 		"no sizes": {Result{Processes: []Answer{{Devices: []Device{ran}, Decisions: map[string]int{"a.py:7 item": 1}}}},
 			[]string{"1 decision rests on an unknown value, no size: a.py:7 item"}},
 	} {
@@ -68,6 +80,9 @@ func TestVerdict(t *testing.T) {
 			if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > brief.Columns {
 				t.Errorf("%s: a line of %d characters: %s", name, n, line)
 			}
+		}
+		if got := told(c.result); strings.Contains(got, "...") {
+			t.Errorf("%s: something is cut: %s", name, got)
 		}
 		for _, want := range c.want {
 			if got := told(c.result); !strings.Contains(got, want) {

@@ -20,9 +20,8 @@ import (
 )
 
 // Every edge of the graphs that TLC and the model explore (tla/configurations.json), on both
-// allocators: walks that take all edges of a configuration (edges.Planner) are performed
-//
-// The configuration's rules are those of the release (bounded.SetRules):
+// allocators. The configuration's rules are those of the release (bounded.SetRules). Walks that take all
+// edges of a configuration (edges.Planner) are performed
 //
 //   - by the reference on the configuration's own device. After the first time that an edge is
 //     taken it must be in the model's next state (refinement.System);
@@ -73,7 +72,7 @@ type EdgeReport struct {
 	WorkerSeconds float64        `json:"worker_seconds"` // processor time of the processes with PyTorch's allocator
 	Listed        map[string]int `json:"listed"`         // differences by the ID of the deviation
 	// NotTaken counts the edges that were not taken, by the rows of the differences that all ways
-	// to them lead through; "" if it is not known.
+	// to them lead through, or at which the last walks to them ended; "" if it is not known.
 	NotTaken    map[string]int `json:"not_taken,omitempty"`
 	Unexplained []EdgeFinding  `json:"unexplained,omitempty"`
 }

@@ -4,8 +4,10 @@ package host
 
 import (
 	"bytes"
+	"math/rand/v2"
 	"os"
 	"strconv"
+	"strings"
 	"time"
 
 	"gaugeblock/fakegpu"
@@ -34,12 +36,35 @@ const (
 const hostLink = 64
 
 // NCCL's watchdog of PyTorch sleeps for a tenth of a second between two looks at what is complete; the next
-// collective lets go of the tensors of what it has seen. If work is slower than in the model, it is as late as it can
-// be. That is more than a tenth of a second here, since the host's first step takes longer than on two H200s.
+// collective lets go of the tensors of what it has seen. On two H200s it was in some runs so late that a program held
+// them until its third step (one of five of ZeRO, two of seven of DDP). Steps take longer here, the first ones above all.
 const (
-	watchdogIsLate = 140 * time.Millisecond
+	watchdogIsLate = 500 * time.Millisecond
 	watchdogName   = "pt_nccl_watchdg"
 )
+
+// What begins late if there is a seed, as was seen on H200s: now and then a device stops for some tenths of a
+// millisecond, and the ranks of FSDP1 wait for each other, 40 ms once in the first step and 5 in some later ones.
+const (
+	pauses       = 100 // one of so many pieces of work comes after a pause
+	longestPause = 500 * time.Microsecond
+	rankIsLate   = 2 * time.Millisecond // on average with the seed 1, twice as much with 2
+	collectives  = "nccl"               // how the names of collectives begin
+)
+
+// lateness is by how much work begins late, by chance. Equal seeds have equal times.
+func lateness(seed, rank uint64) func(name string, n uint64) time.Duration {
+	return func(name string, n uint64) time.Duration {
+		drawn := rand.New(rand.NewPCG(seed<<32|rank, n))
+		if strings.HasPrefix(name, collectives) {
+			return time.Duration(drawn.ExpFloat64() * float64(seed) * float64(rankIsLate))
+		}
+		if drawn.IntN(pauses) != 0 {
+			return 0
+		}
+		return time.Duration(drawn.Int64N(int64(longestPause)))
+	}
+}
 
 // durations are those of a GPU whose work takes so many times as long as the model says.
 func durations(gpu gpus.GPU, slower float64) fakegpu.Durations {

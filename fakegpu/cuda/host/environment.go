@@ -26,6 +26,7 @@ const (
 	scheduleVariable  = "GAUGEBLOCK_CUDA_SCHEDULE"
 	seedVariable      = "GAUGEBLOCK_CUDA_SEED"
 	slowerVariable    = "GAUGEBLOCK_CUDA_SLOWER"
+	rankVariable      = "RANK" // that of torchrun
 	hazardsVariable   = "GAUGEBLOCK_CUDA_HAZARDS"
 	waitsVariable     = "GAUGEBLOCK_CUDA_WAITS"
 	faultsVariable    = "GAUGEBLOCK_CUDA_FAULTS"
@@ -112,10 +113,13 @@ func FromEnvironment(get func(string) string) (*Process, error) {
 	for i := range config.Devices {
 		config.Devices[i].Name = gpu.Name
 	}
-	seed := s.number(seedVariable, 1)
-	slower := s.factor(slowerVariable)
-	byTime := fakegpu.ByTime(durations(gpu, slower))
-	config.Schedule = choose(s, scheduleVariable, []string{"eager", "lazy", "random", "time"}, nil, fakegpu.Lazy(), fakegpu.Random(seed), byTime)
+	seed, rank := s.number(seedVariable, 0), s.number(rankVariable, 0)
+	times := durations(gpu, s.factor(slowerVariable))
+	if seed != 0 {
+		times.Late = lateness(seed, rank)
+	}
+	byTime := fakegpu.ByTime(times)
+	config.Schedule = choose(s, scheduleVariable, []string{"eager", "lazy", "random", "time"}, nil, fakegpu.Lazy(), fakegpu.Random(cmp.Or(seed, 1)), byTime)
 	hazards := choose(s, hazardsVariable, []string{"races", "owners", "off"}, 0, 1, 2)
 	config.Races, config.Hazards = hazards == 0, hazards == 1
 	threads := choose(s, threadsVariable, []string{"one", "own"}, false, true)
@@ -137,7 +141,7 @@ func FromEnvironment(get func(string) string) (*Process, error) {
 	p := NewProcess(machine.NewProcess())
 	p.Waits, p.Illegal, p.InHost, p.NoBytes = waits, true, inHost, bytes == "none"
 	p.CallersDiffer = true
-	if config.Schedule == byTime && slower > 1 {
+	if config.Schedule == byTime && seed != 0 {
 		p.Watchdog = watchdogIsLate
 	}
 	p.Blocking = choose(s, defaultVariable, []string{"flags", "ordinary", "legacy"}, true, false, true)

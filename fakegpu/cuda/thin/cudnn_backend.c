@@ -16,6 +16,26 @@ enum {
 
 struct descriptor { int type; void *real; };
 
+// How many plans were asked for their workspace, and which of them have none that is known: without the real
+// library, without its compiler, or with an estimate, and the bytes of the largest estimate. python/site asks.
+enum { ASKED, WITHOUT_LIBRARY, NOT_COMPILED, ESTIMATED, LARGEST_ESTIMATE, KINDS_OF_PLANS };
+static uint64_t plans[KINDS_OF_PLANS];
+
+GAUGEBLOCK_API void gaugeblock_cudnn_plans(uint64_t to[KINDS_OF_PLANS]) {
+	for (int i = 0; i < KINDS_OF_PLANS; i++) {
+		to[i] = __atomic_load_n(&plans[i], __ATOMIC_RELAXED);
+	}
+}
+
+static void count_plan(int kind) { __atomic_fetch_add(&plans[kind], 1, __ATOMIC_RELAXED); }
+
+static void count_estimate(uint64_t bytes) {
+	uint64_t largest = plans[LARGEST_ESTIMATE];
+	count_plan(ESTIMATED);
+	while (bytes > largest && !__atomic_compare_exchange_n(&plans[LARGEST_ESTIMATE], &largest, bytes, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+	}
+}
+
 static struct {
 	void *library, *device;
 	int (*create)(int, void **), (*destroy)(void *), (*finalize)(void *);
@@ -283,23 +303,44 @@ static int convolution(char *key, const char *json) {
 
 static int by_key(const void *a, const void *b) { return strcmp(((const struct measured *)a)->key, ((const struct measured *)b)->key); }
 
+// is_measured: the list is of this cuDNN and this device.
+static int is_measured(void) {
+	char name[256];
+	WORDS((uint64_t)gaugeblock_current_runtime(), 0, 0, P(name));
+	gaugeblock_do(GAUGEBLOCK_PROPERTIES, w);
+	return real.version() == MEASURED_VERSION && strcmp(name, "NVIDIA H200") == 0;
+}
+
+// is_estimate: the plan is not on the list, and its engine may tell another workspace without a driver than with one.
+// Of other releases and devices it is not known which engines do.
+static int is_estimate(const char *key, int64_t workspace, int is_known) {
+	static const int engines[] = {58, 62, 63, 65, 67, 68, 71};
+	int engine = atoi(strrchr(key, ' ') + 1);
+	for (size_t i = 0; i < sizeof engines / sizeof *engines; i++) {
+		if (is_known && engine == engines[i]) {
+			return 1;
+		}
+	}
+	return !is_known && workspace > 0;
+}
+
 // correct replaces the workspace of a plan by what was measured.
 static void correct(void *plan, int64_t *workspace) {
 	static __thread char json[JSON_BYTES], key[JSON_BYTES];
 	int64_t count;
-	char name[256];
-	WORDS((uint64_t)gaugeblock_current_runtime(), 0, 0, P(name));
-	gaugeblock_do(GAUGEBLOCK_PROPERTIES, w);
-	if (real.version() != MEASURED_VERSION || strcmp(name, "NVIDIA H200") != 0) {
-		return;
-	}
 	memset(json, 0, sizeof json);
 	if (real.get(plan, JSON_OF_PLAN, CHAR, JSON_BYTES - 1, &count, json) != 0 || !convolution(key, json)) {
 		return;
 	}
-	struct measured wanted = {key, 0}, *found = bsearch(&wanted, measured, sizeof measured / sizeof *measured, sizeof *measured, by_key);
+	int is_known = is_measured();
+	struct measured wanted = {key, 0}, *found = NULL;
+	if (is_known) {
+		found = bsearch(&wanted, measured, sizeof measured / sizeof *measured, sizeof *measured, by_key);
+	}
 	if (found != NULL) {
 		*workspace = found->bytes;
+	} else if (is_estimate(key, *workspace, is_known)) {
+		count_estimate((uint64_t)*workspace);
 	}
 }
 
@@ -315,9 +356,14 @@ API cudnnBackendGetAttribute(struct descriptor *d, int name, int type, int64_t w
 		}
 		int r = real.get(d->real, name, type, wanted, count, value);
 		if (r == 0 && name == WORKSPACE && type == INT64 && value != NULL && wanted > 0) {
+			count_plan(ASKED);
 			correct(d->real, value);
 		}
 		return r;
+	}
+	if (name == WORKSPACE && value != NULL && wanted > 0) {
+		count_plan(ASKED);
+		count_plan(is_real() ? NOT_COMPILED : WITHOUT_LIBRARY);
 	}
 	int there = name == RESULTS || type == INT64 || type == INT32 || type == DESCRIPTOR;
 	if (value != NULL && wanted > 0 && type == INT64) {

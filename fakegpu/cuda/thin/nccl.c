@@ -281,13 +281,9 @@ static size_t bytes_of(size_t count, int type) {
 
 #include "nccl_exchange.h"
 
-// A collective is a piece of work. LINK is how much slower bytes go between devices than within one. Another rank can
-// be late: the variable has by how much, as bytes that a device moves meanwhile.
+// A collective is a piece of work. LINK is how much slower bytes go between devices than within one.
 enum { LINK = 16 };
-static int give(const char *name, size_t bytes, void *stream) {
-	const char *late = getenv("GAUGEBLOCK_NCCL_LATE");
-	return gaugeblock_launch_sized(name, stream, LINK * bytes + (late == NULL ? 0 : strtoull(late, NULL, 10)), 0) == 0 ? 0 : FAILED;
-}
+static int give(const char *name, size_t bytes, void *stream) { return gaugeblock_launch_sized(name, stream, LINK * bytes, 0) == 0 ? 0 : FAILED; }
 
 static int collective(const char *name, struct communicator *c, int local_memory, size_t bytes, void *stream) {
 	int r = c->first && c->works++ == 0 ? connect_all(c) : 0;

@@ -96,6 +96,7 @@ def check_dump_on_oom(folder):
 
 
 if __name__ == "__main__":
+    assert gaugeblock.__version__ == "1.2.3", gaugeblock.__version__
     check_run()
     check_snapshots(sys.argv[1], Path(sys.argv[2]))
     check_that_nothing_is_unpickled(Path(sys.argv[2]))

@@ -6,12 +6,14 @@ import (
 )
 
 // An edge that is not taken begins in a state that no walk has reached: all ways to it have an edge
-// at which walks end. Why they end there is why it is not taken.
+// at which walks end. Why they end there is why it is not taken. Whether a walk ends at an edge can depend on
+// what it did before. So a state is also taken for one that is not reached if the last walks to it have all ended
+// before it.
 
 // Unreached counts the edges that are not taken by why: the reasons for which walks ended at the
-// edges that lead from states that walks reach to those that they do not. A state that only walks reach
-// behind edges at which they mostly end is not reached. The reason is "" where there is none: a state is
-// reached, and yet not all its edges are taken.
+// edges that lead from states that walks reach to those that they do not, or before a state that they went to. A state
+// that only walks reach behind edges at which they mostly end is not reached. The reason is "" where there is none: a
+// state is reached, and yet not all its edges are taken.
 func (p *Planner) Unreached() map[string]int {
 	reached := p.reachable()
 	reasons, names := p.reasons(reached)
@@ -42,9 +44,17 @@ func (p *Planner) reachable() []bool {
 
 // reasons are those of each state that was not reached: a set of bits, with the names of the bits.
 func (p *Planner) reasons(reached []bool) (sets []uint64, names []string) {
-	for _, why := range p.why {
+	name := func(why string) {
 		if !slices.Contains(names, why) {
 			names = append(names, why)
+		}
+	}
+	for _, why := range p.why {
+		name(why)
+	}
+	for _, m := range p.missed {
+		for _, why := range m.why {
+			name(why)
 		}
 	}
 	slices.Sort(names)
@@ -54,6 +64,14 @@ func (p *Planner) reasons(reached []bool) (sets []uint64, names []string) {
 		if !reached[state] && sets[state]|set != sets[state] {
 			sets[state] |= set
 			queue = append(queue, state)
+		}
+	}
+	for at, m := range p.missed {
+		if p.inVain(at) {
+			reached[at] = false
+			for _, why := range m.why {
+				add(at, 1<<slices.Index(names, why))
+			}
 		}
 	}
 	for at := range reached {
@@ -69,6 +87,11 @@ func (p *Planner) reasons(reached []bool) (sets []uint64, names []string) {
 		}
 	}
 	return sets, names
+}
+
+// inVain reports whether the last walks to a state, for edges that are not taken, have all ended before it.
+func (p *Planner) inVain(state int) bool {
+	return p.left[state] > 0 && p.missed[state].walks >= mostTries
 }
 
 func inWords(set uint64, names []string) string {

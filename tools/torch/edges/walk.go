@@ -24,6 +24,7 @@ type Planner struct {
 	tries  []uint8        // by state: how many walks have gone to it first, by the present tree
 	ended  []uint16       // by edge: how many walks have ended at it
 	why    map[int]string // by edge: why the last walk ended at it
+	missed []missed       // by state
 	next   int            // no state from here on has edges that are not taken and can be tried
 
 	Taken int // edges
@@ -48,6 +49,13 @@ type Step struct {
 	Label    uint32
 	edge     int
 	New      bool // no walk has taken it before
+}
+
+// missed says how many walks that went to a state for edges that were not taken have ended before it, since a walk has
+// last passed it, and why.
+type missed struct {
+	walks int
+	why   []string
 }
 
 // arrival is the step by which a search first reached a state.
@@ -79,7 +87,7 @@ func NewPlanner(g *explore.Graph, final []bool) *Planner {
 		p.Edges += len(g.From(at))
 	}
 	p.taken, p.passed, p.ended, p.tree = make([]bool, p.Edges), make([]bool, p.Edges), make([]uint16, p.Edges), make([]Step, g.States())
-	p.why = map[int]string{}
+	p.why, p.missed = map[int]string{}, make([]missed, g.States())
 	p.grow()
 	return p
 }
@@ -264,6 +272,7 @@ func (p *Planner) take(edge, of int) {
 func (p *Planner) Passed(walk []Step, steps int) {
 	for _, step := range walk[:steps] {
 		p.passed[step.edge] = true
+		p.missed[step.From] = missed{}
 	}
 }
 
@@ -278,7 +287,11 @@ func (p *Planner) Resume(walk []Step, performed int, why string) {
 			p.avoided++
 		}
 	}
-	for _, step := range walk[performed:] {
+	rest := walk[performed:]
+	if at := slices.IndexFunc(rest, func(s Step) bool { return s.New }); at >= 0 {
+		p.missed[rest[at].From].add(why)
+	}
+	for _, step := range rest {
 		if step.New && p.taken[step.edge] {
 			p.taken[step.edge] = false
 			p.left[step.From]++
@@ -287,5 +300,11 @@ func (p *Planner) Resume(walk []Step, performed int, why string) {
 				p.next = step.From + 1
 			}
 		}
+	}
+}
+
+func (m *missed) add(why string) {
+	if m.walks++; !slices.Contains(m.why, why) {
+		m.why = append(m.why, why)
 	}
 }

@@ -117,6 +117,28 @@ func TestUnreached(t *testing.T) {
 	}
 }
 
+// TestInVain: an edge that a walk has passed once ends all later ones. What lies behind it is then not taken for
+// the reason for which they end.
+func TestInVain(t *testing.T) {
+	g := graph{0: {1}, 1: {2, 3}, 2: {-1}, 3: {-1}}
+	explored := explore.Explore(g, explore.Options[int]{Edges: true})
+	p := NewPlanner(explored.Graph, make([]bool, len(g.Labels())))
+	walks := 0
+	for walk := p.Walk(1); len(walk) > 0 || p.Retry(); walk = p.Walk(1) {
+		if walks++; walks > 1000 {
+			t.Fatal("there is no end of it")
+		}
+		if walks == 1 {
+			p.Passed(walk, len(walk))
+		} else if len(walk) > 0 {
+			p.Resume(walk, 1, "an obstacle")
+		}
+	}
+	if got := p.Unreached(); p.Taken != 2 || !maps.Equal(got, map[string]int{"an obstacle": 1}) {
+		t.Errorf("%d of %d edges are taken, the others by why: %v", p.Taken, explored.Edges, got)
+	}
+}
+
 // TestFinalSteps: no walk goes on behind a step that ends walks, and all edges are taken that can
 // be reached without one.
 func TestFinalSteps(t *testing.T) {

@@ -8,26 +8,14 @@ import (
 	"slices"
 	"strings"
 
+	"gaugeblock/internal/cache"
 	"gaugeblock/internal/quote"
 )
 
-// Cache is the folder in which releases are kept, each in a folder of its own: GAUGEBLOCK_CACHE, or
-// the folder gaugeblock of the user's cache.
-func Cache() (string, error) {
-	if dir := os.Getenv("GAUGEBLOCK_CACHE"); dir != "" {
-		return filepath.Abs(dir)
-	}
-	dir, err := os.UserCacheDir()
-	if err != nil {
-		return "", fmt.Errorf("there is no folder for a cache (set GAUGEBLOCK_CACHE): %w", err)
-	}
-	return filepath.Join(dir, "gaugeblock"), nil
-}
-
 // folder is where a release is, or would be.
 func folder(version string) (string, error) {
-	cache, err := Cache()
-	return filepath.Join(cache, "torch-"+version), err
+	in, err := cache.Folder()
+	return filepath.Join(in, "torch-"+version), err
 }
 
 // A MissingError says that a release is not in the cache.
@@ -62,20 +50,20 @@ func Find(version string) (string, error) {
 }
 
 func missing(version string) error {
-	cache, err := Cache()
+	in, err := cache.Folder()
 	if err != nil {
 		return err
 	}
-	return &MissingError{version, cache}
+	return &MissingError{version, in}
 }
 
 // Have lists the releases that are in the cache, the oldest first.
 func Have() (list []string) {
-	cache, err := Cache()
+	in, err := cache.Folder()
 	if err != nil {
 		return nil
 	}
-	entries, _ := os.ReadDir(cache)
+	entries, _ := os.ReadDir(in)
 	for _, e := range entries {
 		if version, is := strings.CutPrefix(e.Name(), "torch-"); is && full.MatchString(version) {
 			list = append(list, version)

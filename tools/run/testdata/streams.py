@@ -1,0 +1,70 @@
+"""Two streams: what one allocates another reads, so that the memory is free again only when that is over.
+
+    python streams.py KIND OUT
+
+KIND is a function below. OUT.rank0.json has what the allocator did."""
+import json
+import os
+import random
+import sys
+
+import torch
+
+sizes = random.Random(7)
+
+
+def gather(steps=10, shards=12, ranks=4):
+    """Parameters in shards are put together on a side stream, as FSDP does, and used on the main one."""
+    side, main = torch.cuda.Stream(), torch.cuda.current_stream()
+    parameters = [torch.randn(sizes.randrange(1 << 20, 25 << 18), device="cuda") for _ in range(shards)]
+    for _ in range(steps):
+        for shard in parameters:
+            side.wait_stream(main)
+            with torch.cuda.stream(side):
+                whole = torch.cat([shard] * ranks)
+            main.wait_stream(side)
+            x = torch.randn(sizes.randrange(1 << 19, 1 << 21), device="cuda")
+            y = x * whole[: len(x)]
+            whole.record_stream(main)
+            del whole, x, y
+
+
+def prefetch(steps=12, layers=10, ahead=2):
+    """Weights come from the host on a side stream, some layers before they are used."""
+    side, main = torch.cuda.Stream(), torch.cuda.current_stream()
+    held = [torch.randn(2048, sizes.randrange(1024, 6144), pin_memory=True) for _ in range(layers)]
+
+    def fetch(i):
+        with torch.cuda.stream(side):
+            return held[i].to("cuda", non_blocking=True)
+
+    for _ in range(steps):
+        x = torch.randn(sizes.randrange(512, 4096), 2048, device="cuda")
+        coming = [fetch(i) for i in range(ahead)]
+        for i in range(layers):
+            if i + ahead < layers:
+                coming.append(fetch(i + ahead))
+            weight = coming.pop(0)
+            main.wait_stream(side)
+            weight.record_stream(main)
+            x = ((x @ weight) @ weight.T) / weight.numel()
+            del weight
+
+
+def main():
+    kind, out = sys.argv[1:]
+    torch.manual_seed(7)
+    globals()[kind]()
+    torch.cuda.synchronize()
+    stats = torch.cuda.memory_stats()
+    free, total = torch.cuda.mem_get_info()
+    with open(f"{out}.rank0.json", "w", encoding="utf-8") as f:
+        json.dump({
+            "kind": kind, "settings": os.environ.get("PYTORCH_ALLOC_CONF", ""), "rank": 0, "ranks": 1, "torch": torch.__version__,
+            "peak_allocated": stats["allocated_bytes.all.peak"], "peak_reserved": stats["reserved_bytes.all.peak"],
+            "allocations": stats["allocation.all.allocated"], "driver_allocations": stats["num_device_alloc"],
+            "outside": total - free - stats["reserved_bytes.all.current"],
+        }, f)
+
+
+main()
