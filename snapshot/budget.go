@@ -45,6 +45,7 @@ const (
 	entryBytes      = uint64(unsafe.Sizeof(TraceEntry{}))
 	contextBytes    = uint64(unsafe.Sizeof(Context{})+unsafe.Sizeof(contextKey{})) + mapBytes
 	frameBytes      = uint64(unsafe.Sizeof(Frame{}))
+	pointerBytes    = uint64(unsafe.Sizeof(&Frame{}))
 	segmentBytes    = uint64(unsafe.Sizeof(spec.Segment{}))
 	blockBytes      = uint64(unsafe.Sizeof(spec.Block{}))
 	annotationBytes = uint64(unsafe.Sizeof(spec.Annotation{}))

@@ -104,7 +104,7 @@ func TestStacksArePaidForOnce(t *testing.T) {
 	const frame, other = `{"filename":"a.py","line":1,"name":"f"}`, `{"filename":"b.py","line":2,"name":"g"}`
 	const text = "[[" + frame + "," + other + "],[" + frame + "," + other + "],[" + other + "],[]]"
 	const newFrame = 2*mapBytes + 2*frameBytes
-	newStack := func(frames uint64) uint64 { return 2*mapBytes + frames*(4+frameBytes) }
+	newStack := func(frames uint64) uint64 { return 2*mapBytes + frames*(4+pointerBytes) }
 	tests := []struct {
 		what  string
 		list  int

@@ -91,8 +91,8 @@ type Context struct {
 	PoolKnown      bool // entries of PyTorch up to 2.11 do not have the pool
 }
 
-// Frames is a call stack, the innermost frame first.
-type Frames []Frame
+// Frames is a call stack, the innermost frame first. Call stacks share equal frames.
+type Frames []*Frame
 
 // Frame is a frame of a call stack.
 type Frame struct {

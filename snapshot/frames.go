@@ -11,7 +11,7 @@ import (
 // frame that is not PyTorch's own C++. ok is false if the stack is empty.
 func (f Frames) ProgramFrame() (frame Frame, ok bool) {
 	if i := f.ProgramIndex(); i >= 0 {
-		return f[i], true
+		return *f[i], true
 	}
 	return Frame{}, false
 }
@@ -29,7 +29,7 @@ func (f Frames) ProgramIndex() int {
 		},
 	} {
 		for i := range f {
-			if wanted(&f[i]) {
+			if wanted(f[i]) {
 				return i
 			}
 		}

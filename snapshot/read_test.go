@@ -46,7 +46,7 @@ func TestSmall(t *testing.T) {
 		"first":              f.DeviceTraces[0][0].TraceEntry,
 		"time":               f.DeviceTraces[0][1].TimeUS,
 		"frames":             len(stack),
-		"innermost":          stack[0],
+		"innermost":          *stack[0],
 		"oom":                f.DeviceTraces[2][6].TraceEntry,
 		"of the oom":         *f.DeviceTraces[2][6].Context,
 		"conf":               f.AllocatorSettings.Conf,

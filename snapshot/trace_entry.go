@@ -184,7 +184,7 @@ type stackTable struct {
 	byDict  map[uint64]uint32 // plain.dicts to frames
 	byID    map[string]uint32 // numbers of frames to stacks
 	frameAt map[Frame]uint32
-	frames  []Frame
+	frames  []*Frame
 	ids     []byte // scratch
 }
 
@@ -219,7 +219,7 @@ func (p *plain) stackOf(v value) (uint32, bool) {
 	i, known := t.byID[string(t.ids)]
 	price := mapBytes
 	if !known {
-		price += mapBytes + uint64(len(t.ids))*(1+frameBytes/4)
+		price += mapBytes + uint64(len(t.ids)/4)*(4+pointerBytes)
 	}
 	if p.exhausted = p.memory.take(price, p.lists.at(int(v.word)).offset); p.exhausted != nil {
 		return 0, false
@@ -263,18 +263,18 @@ func (p *plain) frameOf(v value) (uint32, bool) {
 		return i, true
 	}
 	of := &p.filled[p.placeOf(v)-1]
-	var f Frame
+	f := &Frame{}
 	f.Filename, _ = p.string(p.get(of.items, "filename"))
 	f.Name, _ = p.string(p.get(of.items, "name"))
 	line, _ := p.get(of.items, "line").signed()
 	f.Line = int(line)
-	i, known := t.frameAt[f]
+	i, known := t.frameAt[*f]
 	if p.exhausted = p.memory.take(2*mapBytes+2*frameBytes, of.offset); p.exhausted != nil {
 		return 0, false
 	}
 	if !known {
 		i = uint32(len(t.frames))
-		t.frameAt[f] = i
+		t.frameAt[*f] = i
 		t.frames = append(t.frames, f)
 	}
 	t.byDict[v.word] = i

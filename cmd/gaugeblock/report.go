@@ -115,7 +115,7 @@ func (c *reportCommand) Run(env *environment) error {
 	var page *memoryreport.Page
 	switch {
 	case ranks:
-		page, _, err = c.ranks(env, files)
+		page, _, err = c.ranks(env, files, nil)
 	case len(files) == 2:
 		page, err = c.two(env, files)
 	default:

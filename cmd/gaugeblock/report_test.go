@@ -344,11 +344,75 @@ func TestReportFolder(t *testing.T) {
 			t.Errorf("%s: %v, %d bytes", page.name, err, len(text))
 		}
 	}
-	if err := os.WriteFile(filepath.Join(out, "rank10.html"), []byte("<p>mine</p>"), 0o600); err != nil {
+	if err := errors.Join(os.WriteFile(filepath.Join(out, "rank10.html"), []byte("<p>mine</p>"), 0o600), os.Remove(filepath.Join(out, "rank0.html"))); err != nil {
 		t.Fatal(err)
 	}
 	if status, says := report(); status != statusBadInput || !strings.Contains(says, "is not a page of gaugeblock: name another folder") {
 		t.Errorf("status %d, %s", status, says)
+	}
+	if left, err := os.ReadDir(out); err != nil || len(left) != 3 {
+		t.Errorf("pages were written all the same: %v, %v", left, err)
+	}
+}
+
+// TestReportFolderReadsOnce: each snapshot is read once, so it may come from a pipe.
+func TestReportFolderReadsOnce(t *testing.T) {
+	dir := copied(t, "rank_0.pickle.gz")
+	data, err := os.ReadFile(filepath.Join(dir, "rank_0.pickle.gz"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := filepath.Join(t.TempDir(), "pages") + "/"
+	args := []string{"report", "--no-whatif", "-o", out}
+	for i := range 3 {
+		pipe := filepath.Join(dir, fmt.Sprintf("rank%d.pickle.gz", i))
+		if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		args = append(args, pipe)
+		go func() {
+			_ = errors.Join(os.WriteFile(pipe, data, 0o600), os.Remove(pipe)) // it waits until it is opened to be read
+		}()
+	}
+	var stdout, stderr bytes.Buffer
+	if status := run(args, strings.NewReader(""), &stdout, &stderr); status != statusExact {
+		t.Errorf("status %d, %s", status, &stderr)
+	}
+	if left, err := os.ReadDir(out); err != nil || len(left) != 4 {
+		t.Errorf("%v, %v", left, err)
+	}
+}
+
+// TestReportFolderOfIterations: the pages are those of the last iteration that ran out of memory, also of the ranks that
+// were read before the one that did.
+func TestReportFolderOfIterations(t *testing.T) {
+	const runs = "../../snapshot/tell/testdata/snapshots/"
+	dir, out := t.TempDir(), filepath.Join(t.TempDir(), "pages")
+	for name, from := range map[string]string{
+		"step1/rank0": "compiled.default.nolimit", "step1/rank1": "compiled.default.nolimit",
+		"step2/rank0": "two_streams.default.nolimit", "step2/rank1": "gpt_oom7.default.limit", "step2/rank2": "two_streams.default.nolimit",
+		"step3/rank0": "compiled.default.nolimit", "step3/rank1": "compiled.default.nolimit",
+	} {
+		data, err := os.ReadFile(runs + from + ".pickle.gz")
+		if err := errors.Join(err, os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o700), os.WriteFile(filepath.Join(dir, name)+".pickle.gz", data, 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var stdout, stderr bytes.Buffer
+	if status := run([]string{"report", dir, "-o", out + "/"}, strings.NewReader(""), &stdout, &stderr); status != statusExact {
+		t.Fatalf("status %d, %s", status, &stderr)
+	}
+	left, err := os.ReadDir(out)
+	if err != nil || len(left) != 4 {
+		t.Fatalf("%v, %v", left, err)
+	}
+	for name, part := range map[string]string{
+		"rank0.html": `"happened":"No request fails: 592.00 MiB reserved`, "rank1.html": `"happened":"Out of memory at request 7187`, "rank2.html": `"happened":"No request fails: 592.00 MiB reserved`,
+		"index.html": `"page":"rank2.html"`,
+	} {
+		if text, err := os.ReadFile(filepath.Join(out, name)); err != nil || !strings.Contains(string(text), part) {
+			t.Errorf("%s: %v, %d bytes", name, err, len(text))
+		}
 	}
 }
 

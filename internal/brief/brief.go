@@ -14,8 +14,8 @@ const Columns = 100
 // Lines are the three lines. One that is empty is left out.
 type Lines struct {
 	Happened string `json:"happened"`
-	Cause    string `json:"cause"` // of a failure
-	Peak     string `json:"peak"`  // where it is and what holds it; instead of a cause, where nothing failed
+	Cause    string `json:"cause,omitempty"` // of a failure
+	Peak     string `json:"peak,omitempty"`  // where it is and what holds it; instead of a cause, where nothing failed
 	Try      string `json:"try"`
 }
 

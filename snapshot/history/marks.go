@@ -34,17 +34,20 @@ var backends = []struct{ part, name string }{
 	{"torch_npu", "NPU"}, {"c10_npu", "NPU"}, {"torch/xpu/", "XPU"}, {"c10::xpu", "XPU"}, {"amdhip", "ROCm"}, {"c10_hip", "ROCm"}, {"c10::hip", "ROCm"}, {"HIPCachingAllocator", "ROCm"},
 }
 
-// marksOf looks at each call stack of a history once.
+// marksOf looks at each frame of a history once.
 func marksOf(trace []snapshot.TraceEntry) (m Marks) {
-	seen := map[*snapshot.Context]bool{}
+	seen, seenFrame := map[*snapshot.Context]bool{}, map[*snapshot.Frame]bool{}
 	for i := range trace {
 		c := trace[i].Context
 		if c == nil || seen[c] {
 			continue
 		}
 		seen[c] = true
-		for j := range c.Frames {
-			m.add(&c.Frames[j])
+		for _, f := range c.Frames {
+			if !seenFrame[f] {
+				seenFrame[f] = true
+				m.add(f)
+			}
 		}
 	}
 	return m

@@ -294,7 +294,7 @@ func sameFrames(a, b snapshot.Frames) bool {
 		return false
 	}
 	for i := range a {
-		if a[i] != b[i] {
+		if *a[i] != *b[i] {
 			return false
 		}
 	}

@@ -164,7 +164,7 @@ func deepStacks(t *testing.T, stacks int) {
 		var stack snapshot.Frames
 		for j := range 60 {
 			name := fmt.Sprintf("%s %d %d", strings.Repeat("x", 180), i, j)
-			stack = append(stack, snapshot.Frame{Filename: "/lib/site-packages/" + name, Line: j, Name: name})
+			stack = append(stack, &snapshot.Frame{Filename: "/lib/site-packages/" + name, Line: j, Name: name})
 		}
 		stack[50].Filename = fmt.Sprint("own", i, ".py")
 		s.Blocks = append(s.Blocks, spec.Block{Address: s.Address + spec.Ptr(s.TotalSize), Size: 512, RequestedSize: 512, State: spec.ActiveAllocated, Context: stack})
@@ -237,7 +237,7 @@ func TestManyStacks(t *testing.T) {
 	s := newStacks(1)
 	keys := map[string]bool{}
 	for i := range 200_000 {
-		keys[keyOf(snapshot.Frames{{Filename: "a.py", Line: i, Name: "f"}}, 0)] = true
+		keys[s.keyOf(snapshot.Frames{{Filename: "a.py", Line: i, Name: "f"}}, 0)] = true
 	}
 	if len(keys) != 200_000 {
 		t.Errorf("%d keys", len(keys))
@@ -261,7 +261,7 @@ func TestManyFrames(t *testing.T) {
 	for i := range blocks {
 		var stack snapshot.Frames
 		for j := range frames {
-			stack = append(stack, snapshot.Frame{Filename: fmt.Sprint("f", i%50, ".py"), Line: frames*i + j, Name: fmt.Sprint("fn", frames*i+j)})
+			stack = append(stack, &snapshot.Frame{Filename: fmt.Sprint("f", i%50, ".py"), Line: frames*i + j, Name: fmt.Sprint("fn", frames*i+j)})
 		}
 		s.Blocks = append(s.Blocks, spec.Block{Address: s.Address + spec.Ptr(512*i), Size: 512, RequestedSize: 500, State: spec.ActiveAllocated, Context: stack})
 	}

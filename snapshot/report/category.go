@@ -92,8 +92,8 @@ func (c *categories) own() bool { return len(c.patterns) > 0 }
 // ofFrames is the category of a call stack by the patterns.
 func (c *categories) ofFrames(frames snapshot.Frames) category {
 	for i, p := range c.patterns {
-		for k := range frames {
-			if f := &frames[k]; p.Match.MatchString(fmt.Sprintf("%s:%d %s", f.Filename, f.Line, f.Name)) {
+		for _, f := range frames {
+			if p.Match.MatchString(fmt.Sprintf("%s:%d %s", f.Filename, f.Line, f.Name)) {
 				return c.at[i]
 			}
 		}
@@ -253,8 +253,7 @@ func phaseOf(frames snapshot.Frames) phase {
 	if len(frames) == 0 {
 		return backward
 	}
-	for i := range frames {
-		f := &frames[i]
+	for _, f := range frames {
 		p := otherPhase
 		inModules := strings.Contains(f.Filename, "torch/nn/modules/")
 		switch {

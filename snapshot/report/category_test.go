@@ -90,7 +90,7 @@ func TestClassifyWithoutStacks(t *testing.T) {
 }
 
 func TestPhaseOf(t *testing.T) {
-	frame := func(file, name string) snapshot.Frame { return snapshot.Frame{Filename: file, Name: name} }
+	frame := func(file, name string) *snapshot.Frame { return &snapshot.Frame{Filename: file, Name: name} }
 	for _, test := range []struct {
 		name   string
 		frames snapshot.Frames
@@ -189,9 +189,9 @@ func TestSitesOfStart(t *testing.T) {
 		requested uint64
 		want      siteKey
 	}{
-		{"a model that is made", true, linear, 512, siteKey{frame: linear[0], category: parameters}},
-		{"an optimizer", true, sgd, 512, siteKey{frame: sgd[0], category: optimizerState}},
-		{"another place", false, other, 512, siteKey{frame: other[0]}},
+		{"a model that is made", true, linear, 512, siteKey{frame: *linear[0], category: parameters}},
+		{"an optimizer", true, sgd, 512, siteKey{frame: *sgd[0], category: optimizerState}},
+		{"another place", false, other, 512, siteKey{frame: *other[0]}},
 		{"before the history", true, nil, 512, siteKey{start: true}},
 		{"no history", false, nil, 5000, siteKey{size: 4096}},
 	} {

@@ -28,7 +28,7 @@ func TestManyCompared(t *testing.T) {
 	a, b := &Data{}, &Data{}
 	site := func(line int, bytes uint64) (s siteTotals) {
 		s.frame = snapshot.Frame{Filename: "a.py", Line: line, Name: fmt.Sprint("f", line)}
-		s.frames = snapshot.Frames{s.frame}
+		s.frames = snapshot.Frames{&s.frame}
 		s.peak[0] = bytes
 		return s
 	}

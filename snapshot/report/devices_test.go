@@ -22,9 +22,9 @@ func TestDevicesWithHistory(t *testing.T) {
 // stackOf is a call stack, by line, of which one is the program's own.
 func stackOf(length, own int) (list snapshot.Frames) {
 	for i := range length {
-		list = append(list, snapshot.Frame{Filename: "/lib/site-packages/torch/a.py", Line: i, Name: "f"})
+		list = append(list, &snapshot.Frame{Filename: "/lib/site-packages/torch/a.py", Line: i, Name: "f"})
 	}
-	list[own] = snapshot.Frame{Filename: "train.py", Line: own, Name: "main"}
+	list[own] = &snapshot.Frame{Filename: "train.py", Line: own, Name: "main"}
 	return list
 }
 

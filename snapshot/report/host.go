@@ -120,10 +120,7 @@ func (b *builder) hostSites(h *Host, all []life) {
 	var order []*site
 	for i := range all {
 		l := &all[i]
-		var frame snapshot.Frame
-		if len(l.frames) > 0 {
-			frame = l.frames[l.frames.ProgramIndex()]
-		}
+		frame, _ := l.frames.ProgramFrame()
 		s := sites[frame]
 		if s == nil {
 			s = &site{frames: l.frames}

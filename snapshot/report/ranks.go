@@ -45,7 +45,30 @@ type Rank struct {
 type RankBuilder struct {
 	list    []Rank
 	names   []string
-	reports []*Data // by index in list; only what Compare needs
+	numbers map[string]int // by name, of all files that may be added; nil: of those that are
+	reports []*Data        // by index in list; only what Compare needs
+}
+
+// RanksOf adds up ranks from files with these names, from which their numbers follow. Those that
+// cannot be read are not added.
+func RanksOf(names []string) *RankBuilder { return &RankBuilder{numbers: numbersByName(names)} }
+
+func numbersByName(names []string) map[string]int {
+	numbers := map[string]int{}
+	for i, n := range rankNumbers(names) {
+		numbers[names[i]] = n
+	}
+	return numbers
+}
+
+// TitleOfFile is the title of the rank from a file: "rank 3", or the name of the file.
+func (r *RankBuilder) TitleOfFile(name string) string { return titleOf(r.numbers[name], name) }
+
+func titleOf(number int, name string) string {
+	if number >= 0 {
+		return "rank " + strconv.Itoa(number)
+	}
+	return shorten(name)
 }
 
 // Add adds the report of a rank. Name is that of the file.
@@ -232,11 +255,12 @@ var (
 
 // number gives the ranks their numbers and titles, where the names of all files tell them.
 func (r *RankBuilder) number() {
-	for i, n := range rankNumbers(r.names) {
-		r.list[i].Number, r.reports[i].Title = n, shorten(r.names[i])
-		if n >= 0 {
-			r.reports[i].Title = "rank " + strconv.Itoa(n)
-		}
+	numbers := r.numbers
+	if numbers == nil {
+		numbers = numbersByName(r.names)
+	}
+	for i, name := range r.names {
+		r.list[i].Number, r.reports[i].Title = numbers[name], titleOf(numbers[name], name)
 	}
 }
 
@@ -244,14 +268,6 @@ func (r *RankBuilder) number() {
 func (r *RankBuilder) Title(i int) string {
 	r.number()
 	return r.reports[i].Title
-}
-
-// TitleOf is "rank 3", or the name of the file.
-func (r *Ranks) TitleOf(i int) string {
-	if k := &r.List[i]; k.Number < 0 {
-		return k.Name
-	}
-	return "rank " + strconv.Itoa(r.List[i].Number)
 }
 
 // FileOf is the name of a page for one of the ranks.

@@ -292,7 +292,7 @@ func TestHostileNames(t *testing.T) {
 		for j := range f.Segments[i].Blocks {
 			var stack snapshot.Frames
 			for _, name := range names {
-				stack = append(stack, snapshot.Frame{Filename: name, Line: -1, Name: name})
+				stack = append(stack, &snapshot.Frame{Filename: name, Line: -1, Name: name})
 			}
 			f.Segments[i].Blocks[j].Context = stack
 		}

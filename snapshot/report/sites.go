@@ -153,7 +153,7 @@ func (t *siteTable) of(entry int, e *snapshot.TraceEntry) int32 {
 	key := contextKey{e.Context, what}
 	at, known := t.atContext[key]
 	if !known {
-		frame := e.Context.Frames[e.Context.Frames.ProgramIndex()]
+		frame, _ := e.Context.Frames.ProgramFrame()
 		at = t.add(siteKey{frame: frame, category: what}, e.Context.Frames, e.Size)
 		t.atContext[key] = at
 	}
@@ -175,7 +175,8 @@ func (t *siteTable) ofStart(frames snapshot.Frames, requested uint64) int32 {
 	case len(frames) == 0:
 		return t.add(siteKey{size: binOf(requested)}, nil, requested)
 	}
-	return t.add(siteKey{frame: frames[frames.ProgramIndex()], category: t.what.ofStart(frames)}, frames, requested)
+	frame, _ := frames.ProgramFrame()
+	return t.add(siteKey{frame: frame, category: t.what.ofStart(frames)}, frames, requested)
 }
 
 func (t *siteTable) add(key siteKey, frames snapshot.Frames, size uint64) int32 {

@@ -31,17 +31,24 @@ type stacks struct {
 	Own     []int   `json:"own"`     // for each stack its snapshot.Frames.ProgramFrame
 	LeftOut int     `json:"leftOut"` // stacks that are shown in part, or not at all
 
-	room     float64 // how many times the bytes above there may be
-	bytes    int     // of the JSON
+	room  float64 // how many times the bytes above there may be
+	bytes int     // of the JSON
+	stackNumbers
+}
+
+// stackNumbers finds what is known of call stacks and frames.
+type stackNumbers struct {
 	frameAt  map[snapshot.Frame]int
 	stackAt  map[string]int
 	sharedAt map[sharedStack]int
 	shown    map[snapshot.Frame]shownFrame
+	number   map[snapshot.Frame]uint32
+	numberAt map[*snapshot.Frame]uint32 // found sooner, since most equal frames are the same memory
 }
 
 // sharedStack is equal for stacks that are the same memory, as most equal ones of a file are.
 type sharedStack struct {
-	first *snapshot.Frame
+	first **snapshot.Frame
 	n     int
 }
 
@@ -61,7 +68,10 @@ type shownFrame struct {
 func newStacks(share int) stacks {
 	return stacks{
 		Frames: []frame{}, Stacks: [][]int{}, Own: []int{}, room: 1 / float64(max(1, share)),
-		frameAt: map[snapshot.Frame]int{}, stackAt: map[string]int{}, sharedAt: map[sharedStack]int{}, shown: map[snapshot.Frame]shownFrame{},
+		stackNumbers: stackNumbers{
+			frameAt: map[snapshot.Frame]int{}, stackAt: map[string]int{}, sharedAt: map[sharedStack]int{}, shown: map[snapshot.Frame]shownFrame{},
+			number: map[snapshot.Frame]uint32{}, numberAt: map[*snapshot.Frame]uint32{},
+		},
 	}
 }
 
@@ -82,7 +92,7 @@ func (s *stacks) add(stack snapshot.Frames) int {
 // addNew is add for a stack that may be equal to another one.
 func (s *stacks) addNew(stack snapshot.Frames) int {
 	own := stack.ProgramIndex()
-	key := keyOf(stack, own)
+	key := s.keyOf(stack, own)
 	if at, known := s.stackAt[key]; known {
 		return at
 	}
@@ -109,7 +119,7 @@ func (s *stacks) addNew(stack snapshot.Frames) int {
 	}
 	numbers := make([]int, len(kept))
 	for i, f := range kept {
-		numbers[i] = s.frame(f)
+		numbers[i] = s.frame(*f)
 	}
 	s.bytes += 6 * len(numbers)
 	at := len(s.Stacks)
@@ -120,28 +130,33 @@ func (s *stacks) addNew(stack snapshot.Frames) int {
 }
 
 // keyOf is different for different stacks, as far as they are shown.
-func keyOf(stack snapshot.Frames, own int) string {
+func (s *stacks) keyOf(stack snapshot.Frames, own int) string {
 	var key []byte
-	add := func(f *snapshot.Frame) {
-		key = binary.AppendUvarint(key, uint64(len(f.Filename)))
-		key = append(key, f.Filename...)
-		key = binary.AppendVarint(key, int64(f.Line))
-		key = binary.AppendUvarint(key, uint64(len(f.Name)))
-		key = append(key, f.Name...)
+	for _, f := range stack[:min(len(stack), maxFrames)] {
+		key = binary.LittleEndian.AppendUint32(key, s.numberOf(f))
 	}
-	for i := range min(len(stack), maxFrames) {
-		add(&stack[i])
+	return string(binary.LittleEndian.AppendUint32(key, s.numberOf(stack[own])))
+}
+
+// numberOf is the same for equal frames.
+func (s *stacks) numberOf(f *snapshot.Frame) uint32 {
+	n, known := s.numberAt[f]
+	if !known {
+		if n, known = s.number[*f]; !known {
+			n = uint32(len(s.number))
+			s.number[*f] = n
+		}
+		s.numberAt[f] = n
 	}
-	add(&stack[own])
-	return string(key)
+	return n
 }
 
 // cost is how many bytes the frames that are new add.
 func (s *stacks) cost(stack snapshot.Frames) int {
 	sum := 0
 	for _, f := range stack {
-		if _, known := s.frameAt[f]; !known {
-			sum += s.show(f).bytes
+		if _, known := s.frameAt[*f]; !known {
+			sum += s.show(*f).bytes
 		}
 	}
 	return sum

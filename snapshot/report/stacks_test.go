@@ -11,9 +11,9 @@ import (
 
 // TestKeysOfStacks: stacks that differ in where one text ends and the next begins are different.
 func TestKeysOfStacks(t *testing.T) {
-	seen := map[string]bool{}
+	s, seen := newStacks(1), map[string]bool{}
 	for _, f := range []snapshot.Frame{{Filename: "ab", Name: "c"}, {Filename: "a", Name: "bc"}, {Filename: "ab", Name: "c", Line: 1}, {Filename: "ab\x00\x01c"}, {Filename: "a", Line: 49, Name: "\x01c"}} {
-		seen[keyOf(snapshot.Frames{f}, 0)] = true
+		seen[s.keyOf(snapshot.Frames{&f}, 0)] = true
 	}
 	if len(seen) != 5 {
 		t.Errorf("%d keys of 5 stacks", len(seen))
@@ -59,8 +59,9 @@ func TestFramesOfStacks(t *testing.T) {
 		s := newStacks(test.share)
 		s.bytes = test.bytes
 		given := stackOf(test.length, test.own)
+		before := slices.Clone(given)
 		at := s.add(given)
-		if !slices.Equal(given, stackOf(test.length, test.own)) {
+		if !slices.Equal(given, before) {
 			t.Errorf("%s: the call stack itself has changed", test.what)
 		}
 		if again := s.add(stackOf(test.length, test.own)); again != at || (at == noStack) != (test.want == nil) || s.LeftOut != test.leftOut {
@@ -85,7 +86,7 @@ func TestFramesOfStacks(t *testing.T) {
 
 // TestFramesAreShared: frames that another stack has as well are there once, and cost nothing.
 func TestFramesAreShared(t *testing.T) {
-	frame := func(line int) snapshot.Frame { return snapshot.Frame{Filename: "train.py", Line: line, Name: "f"} }
+	frame := func(line int) *snapshot.Frame { return &snapshot.Frame{Filename: "train.py", Line: line, Name: "f"} }
 	s := newStacks(1)
 	first := s.add(snapshot.Frames{frame(1), frame(2), frame(3)})
 	s.bytes = twoFramesAbove

@@ -156,7 +156,7 @@ func TestPageOfStates(t *testing.T) {
 			var stack snapshot.Frames
 			for j := range 60 {
 				random = random*1664525 + 1013904223
-				stack = append(stack, snapshot.Frame{Filename: strings.Repeat("x", int(random>>24)), Line: int(random >> 8), Name: strings.Repeat("f", j)})
+				stack = append(stack, &snapshot.Frame{Filename: strings.Repeat("x", int(random>>24)), Line: int(random >> 8), Name: strings.Repeat("f", j)})
 			}
 			e.Context = &snapshot.Context{Frames: stack}
 		}
