@@ -80,7 +80,7 @@ sanitize:
 # sample of most.
 .PHONY: search mutants alone weakened locks
 search:
-	$(GO) test ./tests/broken ./tests/graphtree ./tools/zoo -v -count 1 -timeout 2h -run 'TestFound|TestRules|TestZoo' -args -search
+	$(GO) test ./tests/broken ./tests/graphtree ./tools/zoo -v -count 1 -timeout 2h -run 'TestFound|TestAbstractMemory|TestRules|TestZoo' -args -search
 	$(GO) test ./tests/linearizability -v -count 1 -timeout 2h -args -search
 
 # Small changes of the source, one at a time, which a test must notice: N of each folder, or of

@@ -24,6 +24,7 @@ type Area struct {
 	Configures []string // one of them is what a configure brings
 	Sizes      []uint64 // boundaries beside those of the geometry, in bytes
 	Few        []uint64 // if given, the bytes of all requests
+	Rows       bool     // requests, uses and frees come in rows
 	Turns      bool     // most requests are of the stream of the one before, and memory of one stream is freed after the other
 	Marks      bool     // pools may be use_on_oom and no_split
 	Pools      bool     // single pools may be emptied
@@ -35,6 +36,8 @@ type Area struct {
 	// Length is how many operations a program of an examination has; 0: as many as others. Every
 	// other one is run again with Failures failing driver calls; 0: as few as others.
 	Length, Failures int
+	// Weight is how many operations an examination makes of the area, relative to the others; 0: 1.
+	Weight int
 
 	// Release is that of PyTorch whose rules the programs' allocator follows ("2.13"); "": 2.11.
 	Release string

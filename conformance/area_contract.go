@@ -31,6 +31,20 @@ var contractAreas = []Area{
 		},
 	},
 	{
+		Name: "rows", What: "many requests of one size on one stream, used and freed in rows",
+		Devices: 1, Streams: 2, Memory: 512 * spec.MiB, Live: 300, Rows: true, Length: 800, Weight: 4, Settings: []string{""},
+		Kinds: []Share{
+			{trace.OpMalloc, 8}, {trace.OpKernel, 5}, {trace.OpFree, 4}, {trace.OpFreeOn, 2}, {trace.OpRecordStream, 1}, {trace.OpBusy, 4},
+			{trace.OpDrain, 3}, {trace.OpEmptyCache, 1},
+		},
+	},
+	{
+		Name: "fan", What: "few sizes on twenty streams",
+		Devices: 1, Streams: 19, Memory: 256 * spec.MiB, Live: 12, Weight: 2,
+		Settings: []string{""}, Few: []uint64{4096, 40_000},
+		Kinds: lateShares(),
+	},
+	{
 		Name: "large", What: "requests of 2 GiB and more",
 		Devices: 1, Streams: 2, Memory: 64 * spec.GiB, Live: 4,
 		Settings: []string{""}, Few: []uint64{4096, 1<<31 - 512, 1 << 31, 1<<32 - 512, 1 << 32, 1<<32 + 4096, 5 * spec.GiB},

@@ -20,6 +20,8 @@ type Generator struct {
 	// planned is what comes next, if it is not nil: the rest of something that takes several
 	// operations. It makes up one of them, and plans the next.
 	planned func() trace.Op
+	row     row   // what is left of one, in an area with rows
+	rows    []row // and those that follow
 }
 
 // misuseShare: in an area with misuse, one operation in misuseShare is wrong on purpose.
@@ -60,7 +62,7 @@ func (g *Generator) make(op *trace.Op) {
 // fallback is an operation that is always possible. If a capture was just begun, its requests
 // have to be routed to a pool first.
 func (g *Generator) fallback() trace.Op {
-	op := trace.Op{Kind: trace.OpResetPeak}
+	op := trace.Op{Kind: trace.OpKernel}
 	if k := g.program.unrouted; k != nil {
 		op = g.route(k)
 	}
@@ -99,7 +101,16 @@ func (g *Generator) propose() trace.Op {
 		op.Kind, op.Expect.Error = kind, misuse.answer
 		return op
 	}
+	if g.row.left == 0 && len(g.rows) > 0 {
+		g.row, g.rows = g.rows[0], g.rows[1:]
+	}
+	if g.row.left > 0 {
+		return g.inRow()
+	}
 	kind := g.kind()
+	if g.area.Rows && slices.Contains(inRows, kind) {
+		return g.beginRow(kind)
+	}
 	op := g.program.kind(kind).propose(g)
 	if op.Kind == "" {
 		op.Kind = kind

@@ -51,6 +51,9 @@ func (g *Generator) called(op trace.Op) trace.Op {
 	return op
 }
 
+// gone is the free of no allocation, which no program may perform: another operation is made up in its place.
+var gone = trace.Op{Kind: trace.OpFree, ID: -1}
+
 // sharedKernel touches memory on any stream of its device. What has to come first is proposed
 // first. It prefers memory that was allocated last.
 func (g *Generator) sharedKernel() trace.Op {
@@ -72,7 +75,7 @@ func (g *Generator) useOn(id int64, slot int) trace.Op {
 	p, s := g.program, &g.program.streams[slot]
 	m := p.find(id)
 	if m == nil { // a callback has freed it
-		return trace.Op{Kind: trace.OpResetPeak}
+		return gone
 	}
 	again := func() trace.Op { return g.useOn(id, slot) }
 	switch {
@@ -114,7 +117,7 @@ func (g *Generator) free() trace.Op {
 func (g *Generator) freeFrom(id int64, slot int) trace.Op {
 	m := g.program.find(id)
 	if m == nil {
-		return trace.Op{Kind: trace.OpResetPeak}
+		return gone
 	}
 	op := g.program.joinAndFree(m, slot)
 	if op.Kind == trace.OpWaitStream || op.Kind == trace.OpSynchronize {

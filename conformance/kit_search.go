@@ -26,7 +26,11 @@ const (
 // is found is from then on overlooked, so that the rest can be found.
 func (k *kit) search(area *Area) error {
 	done := Searched{Area: area.Name, What: area.What}
-	share := k.operations / len(k.areas)
+	weights := 0
+	for _, a := range k.areas {
+		weights += orDefault(a.Weight, 1)
+	}
+	share := k.operations * orDefault(area.Weight, 1) / weights
 	before, short := 0, 0
 	for _, s := range k.report.Searched {
 		before += s.Operations

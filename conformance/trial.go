@@ -48,6 +48,7 @@ type Trial struct {
 	lost    bool // and every later call fails as well: only the structures can be sound
 
 	meter    *meter          // what the driver is asked for
+	gave     int             // calls that returned memory, when it was last looked what is still there
 	refusals int             // calls for memory that it had refused before the present operation
 	cache    *cacheWatch     // what should be reused, if the program is about that
 	lockstep *perform.Player // the other allocator does the same, if they are compared
@@ -230,6 +231,7 @@ const (
 	classNothing    = "nothing helps"
 	classNotMade    = "no allocator"
 	classUnreleased = "close"
+	classTaken      = "taken away"
 )
 
 func endsProgram(class string) bool {
@@ -321,6 +323,9 @@ func (t *Trial) checkState(op *trace.Op, out *perform.Result) *Failure {
 	if f := t.checkDevice(); f != nil {
 		return f
 	}
+	if f := t.checkGiven(op); f != nil {
+		return f
+	}
 	if kindOf(op.Kind).checksAll && out.Err == nil && op.Expect.Error == "" {
 		return t.checkAll()
 	}
@@ -384,6 +389,24 @@ func (t *Trial) checkDevice() *Failure {
 	}
 	if h := t.player.GPU().Hazards(); len(h) > 0 {
 		return t.fail("hazard", "%v", h[0])
+	}
+	return nil
+}
+
+// checkGiven looks whether what is allocated is still there, when memory was given back to the driver.
+func (t *Trial) checkGiven(op *trace.Op) *Failure {
+	if t.gave == t.meter.gave || t.program.asleep {
+		return nil
+	}
+	t.gave = t.meter.gave
+	for _, m := range t.program.memory {
+		r := spec.Range{Ptr: m.ptr, Bytes: m.size}
+		if m.size == 0 {
+			continue
+		}
+		if reason := t.player.GPU().Lacks(m.device, r); reason != "" {
+			return t.fail(classTaken, "%d bytes at %v (id %d) are allocated, and after %s the device cannot touch them: %s", m.size, m.ptr, m.id, op.Kind, reason)
+		}
 	}
 	return nil
 }

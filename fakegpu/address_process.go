@@ -6,29 +6,35 @@ import (
 	"gaugeblock/spec"
 )
 
-// ProcessLike is RealLike with the pieces that the driver and cuBLAS take for themselves in a process of PyTorch,
-// in whose holes later pieces lie. An H200 (driver 580, PyTorch 2.11) was asked for pieces of all addresses after
-// each step: docs/lab/run.md. Local memory of kernels is made larger at the first kernel, and where it was there is
-// a hole of 414 MiB that is filled upwards; everything else goes down.
+// ProcessLike is RealLike in a process of PyTorch, where the driver and cuBLAS have pieces of their own. docs/lab/run.md
+// has which addresses an H200 gave after each step. Kernels have local memory, for which the first kernel needs more
+// than there is: it gets new one, and where the old one was is a hole of 414 MiB. Later pieces fill it upwards, while
+// new chunks go down, so that the order of addresses is another one than without.
 func ProcessLike(dev spec.Device) AddressPolicy {
 	p := &processLike{realLike: newRealLike(uint64(dev) << 48)}
 	p.own(4)
 	p.own(32)
-	p.local = p.own(207)
+	p.local = p.own(localSteps)
 	return p
 }
+
+// What the driver and cuBLAS take, in steps.
+const (
+	localSteps       = 207 // local memory of the context
+	largerLocalSteps = 269 // that of the first kernel
+	productsSteps    = 32  // what the first product of cuBLAS takes of holes, and of new chunks
+)
 
 // launchListener is an address policy that wants to know of kernels.
 type launchListener interface{ launched(kernel string) }
 
 type processLike struct {
 	*realLike
-	local      spec.Ptr // the local memory of kernels
-	kernels    bool     // one has been launched
-	multiplies bool     // cuBLAS has
+	local                spec.Ptr // the context's local memory
+	launches, multiplies bool     // a kernel has been launched, and one of cuBLAS
 }
 
-// own is a new chunk with a piece of the driver's, in steps.
+// own is a piece in a new chunk.
 func (p *processLike) own(steps uint64) spec.Ptr {
 	c := p.newChunk(roundUp(steps*pieceStep, chunkBytes))
 	ptr := c.take(0, steps*pieceStep)
@@ -36,17 +42,21 @@ func (p *processLike) own(steps uint64) spec.Ptr {
 	return ptr
 }
 
+// launched is called before each kernel. Copies need none.
 func (p *processLike) launched(kernel string) {
-	if !p.kernels {
-		p.kernels = true
-		p.Place(pieceStep) // code
-		p.own(269)
-		p.Vacate(p.local, 207*pieceStep)
+	if kernel == "copy" {
+		return
+	}
+	if !p.launches {
+		p.launches = true
+		p.Place(pieceStep) // the kernel's code
+		p.own(largerLocalSteps)
+		p.Vacate(p.local, localSteps*pieceStep)
 	}
 	if !p.multiplies && strings.HasPrefix(kernel, "cublas") {
 		p.multiplies = true
 		p.Place(pieceStep)
-		p.Place(32 * pieceStep)
-		p.own(32)
+		p.Place(productsSteps * pieceStep)
+		p.own(productsSteps)
 	}
 }

@@ -133,3 +133,35 @@ func TestManyChunks(t *testing.T) {
 		t.Errorf("the next piece is at %v, the first was at %v", got, pieces[0])
 	}
 }
+
+// In a process of PyTorch pieces lie where an H200 had them, in steps from the first one: in holes of the context's
+// chunks, then in chunks below, and after the first kernel, which copies are not, in the hole that it leaves.
+func TestProcessAddresses(t *testing.T) {
+	p, is := ProcessLike(0).(*processLike)
+	if !is {
+		t.Fatal("it is another policy")
+	}
+	first := p.Place(pieceStep)
+	place := func(steps uint64, want int64) {
+		t.Helper()
+		if at := int64(p.Place(steps*pieceStep)-first) / int64(pieceStep); at != want {
+			t.Errorf("%d steps at %d, not at %d", steps, at, want)
+		}
+	}
+	p.launched("copy")
+	for _, want := range []struct {
+		steps uint64
+		at    int64
+	}{{1, 37}, {1, 38}, {1, 39}, {10, -223}, {6, -213}, {1, 40}, {10, -239}, {1, -229}} {
+		place(want.steps, want.at)
+	}
+	p.launched("a kernel")
+	place(10, -207)
+	p.launched("another kernel")
+	p.launched("cublasSgemm_v2")
+	place(13, -165)
+	p.launched("cublasSgemm_v2")
+	place(120, -152)
+	place(32, -32)
+	place(32, -575)
+}

@@ -161,6 +161,9 @@ func (g *GPU) LaunchSized(l spec.Launch, bytes, operations uint64) error {
 	if err != nil {
 		return err
 	}
+	if listener, is := g.devices[s.device].addresses.(launchListener); is {
+		listener.launched(l.Name)
+	}
 	return g.give(callLaunch, s, work{
 		kind: workKernel, name: l.Name, device: s.device, reader: s.device, writer: s.device, moves: bytes, operations: operations,
 	})

@@ -167,6 +167,14 @@ func (g *GPU) resolve(dev spec.Device, r spec.Range, parts []part) (_ []part, re
 	return g.resolveIn(g.space.around(r.Ptr), dev, r, parts)
 }
 
+// Lacks says why a device may not touch a range; it is empty if it may.
+func (g *GPU) Lacks(dev spec.Device, r spec.Range) (reason string) {
+	g.machine.mu.Lock()
+	defer g.machine.mu.Unlock()
+	_, reason = g.resolve(dev, r, nil)
+	return reason
+}
+
 // resolveIn is resolve if the area that the range begins in is known, nil if there is none.
 func (g *GPU) resolveIn(a *area, dev spec.Device, r spec.Range, parts []part) (_ []part, reason string) {
 	switch {

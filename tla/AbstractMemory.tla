@@ -15,7 +15,8 @@
 (*                graph but those that its stream is captured into.  All   *)
 (*                pending uses of it come before the stream's next work.   *)
 (*   AllIsGranted What is held, pending or in a graph is granted: memory   *)
-(*                is returned to the driver when the work on it is over.   *)
+(*                is returned to the driver only when the work on it is    *)
+(*                over.                                                    *)
 (*   Malloc       returns enough bytes, consecutive and aligned.           *)
 (*   Free         alone ends an allocation.                                *)
 (*   CannotServe  A malloc that fails does so because there would be no    *)
@@ -29,7 +30,8 @@
 (* The order of uses need not come from waiting for other streams' work:   *)
 (* a pool that lets the stream wait for an event keeps these rules too     *)
 (* (StreamOrderedPool.tla, as cudaMallocAsync).  In which order the work   *)
-(* of one graph uses the graph's memory is not said.                       *)
+(* of one graph uses the graph's memory is not said: its work runs in no   *)
+(* action here.  Graphs are the program's, which destroys none that runs.  *)
 (***************************************************************************)
 EXTENDS Integers, Sequences, FiniteSets
 
@@ -62,11 +64,11 @@ abstractVars == <<held, queues, granted, graphs>>
 (***************************************************************************)
 
 \* The next work of a stream will be behind so many pieces of each queue: of others, behind those that its last
-\* piece is behind.
+\* piece is behind.  If stream 1 waits for the third piece of stream 2, its work from then on is behind three there.
 Behind(q, s) ==
     [t \in Streams |-> IF t = s THEN Len(q[s]) ELSE IF q[s] = <<>> THEN 0 ELSE q[s][Len(q[s])].behind[t]]
 
-\* Some streams launch work that uses memory.  A stream waits on the device: behind these pieces.
+\* Some streams launch work that uses memory.  A stream waits on the device, not the program: behind these pieces.
 Used(q, streams, memory) ==
     [s \in Streams |-> IF s \in streams THEN Append(q[s], [uses |-> memory, behind |-> Behind(q, s)]) ELSE q[s]]
 Waiting(q, s, pieces) == [q EXCEPT ![s] = Append(@, [uses |-> {}, behind |-> pieces])]
@@ -145,7 +147,7 @@ RecordStream(x, s) ==
     /\ held' = [held EXCEPT ![x].users = @ \cup {s}] /\ UNCHANGED graphs
     /\ Meanwhile(queues)
 
-\* The last use of each recorded stream is launched before the free; it stands for those before it.
+\* The last use of each recorded stream is launched in this step, before the free; it stands for those before it.
 Free(x) ==
     /\ held' = [y \in DOMAIN held \ {x} |-> held[y]] /\ UNCHANGED graphs
     /\ Meanwhile(Used(queues, held[x].users, held[x].memory))

@@ -33,6 +33,9 @@ BlocksTileSegments ==
 \* No driver call was made that a capture forbids; so nothing waits forever.
 DriverCallsAreLegal == illegal = {}
 
+\* This holds beside captures of other callers too.
+NoForbiddenFrees == "free" \notin illegal
+
 LiveBlocksDisjoint ==
     /\ \A x, y \in given : x = y \/ ~Overlap(MemoryOf(x), MemoryOf(y))
     /\ \A g, k \in segments : g = k \/ ~Overlap(g, k)

@@ -7,6 +7,9 @@ func TestIsStep(t *testing.T) {
 	t.Run("bytes", func(t *testing.T) {
 		judgesAll(t, &Machine{Bytes: 2, Streams: 1, Sizes: []int{1, 2}, Room: 2, Work: 2, Names: 2})
 	})
+	t.Run("alignment", func(t *testing.T) {
+		judgesAll(t, &Machine{Bytes: 3, Streams: 1, Sizes: []int{1}, Align: 2, Room: 3, Work: 1, Names: 2})
+	})
 	t.Run("streams", func(t *testing.T) {
 		judgesAll(t, &Machine{Bytes: 1, Streams: 2, Sizes: []int{1}, Room: 1, Work: 1, Graphs: 1, Names: 2})
 	})

@@ -57,7 +57,7 @@ func (m *Machine) malloc(s State, stream, bytes int, yield func(State)) {
 		if slices.ContainsFunc(s.Held, func(x Allocation) bool { return x.Name == name }) {
 			continue
 		}
-		for low := range m.Bytes {
+		for low := 0; low < m.Bytes; low += max(1, m.Align) {
 			for high := low + bytes - 1; high < m.Bytes; high++ {
 				memory := Range(low, high)
 				next := State{Held: s.Take(Allocation{name, memory, stream, 0}), Graphs: slices.Clone(s.Graphs)}

@@ -251,7 +251,9 @@ const AddressBase spec.Ptr = 1 << 16
 // initial is the initial state.
 func (b *Bounds) initial() *model.State {
 	s := model.New(0, b.Memory, b.Config, b.Geometry, b.Rules)
-	s.Limited, s.Limit = b.Limit <= b.Memory, b.Limit
+	if b.Limit <= b.Memory {
+		s.Limited, s.Limit = true, b.Limit
+	}
 	if b.fraction > 0 && b.fraction < 1 {
 		s, _ = s.SetMemoryFraction(b.fraction)
 	}

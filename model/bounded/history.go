@@ -103,13 +103,17 @@ func (c *CachingAllocator) failuresSayTheTruth(from *model.State, label int, to 
 	return *told == want && told.Limited == (c.Limit <= c.Memory) && (!told.Limited || told.Limit == c.Limit)
 }
 
-// countersFollowHistory: a step counts what it does, and the statistics have the counters.
+// countersFollowHistory: a step counts what it does, also one in which a driver call fails, and the
+// statistics have the counters. What waits keeps the size that was requested.
 func (c *CachingAllocator) countersFollowHistory(from *model.State, label int, to *model.State) bool {
 	stream, bytes, isMalloc := c.request(label)
 	before, after := from.Counters, to.Counters
 	captured := underway(from, stream)
+	if !requestedIsKept(from, to) {
+		return false
+	}
 	if c.isFault(label) {
-		return true
+		return c.oversizeFollows(from, to) && (c.Config.ExpandableSegments || callsFollow(from, to))
 	}
 	if stats := to.Stats(); stats.NumAllocRetries != after.NumAllocRetries || stats.NumOOMs != after.NumOOMs ||
 		stats.NumSyncAllStreams != after.NumSyncAllStreams || stats.NumDeviceAlloc != after.NumDeviceAlloc ||
@@ -141,19 +145,32 @@ func (c *CachingAllocator) countersFollowHistory(from *model.State, label int, t
 	return c.oversizeFollows(from, to) && c.driverCallsFollow(from, label, to)
 }
 
+// requestedIsKept: a block that waits has the size that was requested when the program held it.
+func requestedIsKept(from, to *model.State) bool {
+	return everyBlock(to, func(_ *model.Segment, b *model.Block) bool {
+		old, _ := blockAt(from, toUnits(b.Address))
+		return b.State != spec.ActivePendingFree || old == nil || old.State == spec.Inactive || b.RequestedSize == old.RequestedSize
+	})
+}
+
+// callsFollow: the calls for plain segments that are counted are the grants and returns.
+func callsFollow(from, to *model.State) bool {
+	calls := func(s *model.State) int64 { return s.Counters.NumDeviceAlloc - s.Counters.NumDeviceFree }
+	return calls(to)-calls(from) == int64(len(to.Truth.Granted)-len(from.Truth.Granted))
+}
+
 // driverCallsFollow: with plain segments each driver call is a grant or a return of one. A malloc
 // in two steps counts its segment when it is registered.
 func (c *CachingAllocator) driverCallsFollow(from *model.State, label int, to *model.State) bool {
-	calls := func(s *model.State) int64 { return s.Counters.NumDeviceAlloc - s.Counters.NumDeviceFree }
 	gone, come := len(returned(from, to)), len(returned(to, from))
 	allocs, frees := to.Counters.NumDeviceAlloc-from.Counters.NumDeviceAlloc, to.Counters.NumDeviceFree-from.Counters.NumDeviceFree
 	_, _, isMalloc := c.request(label)
-	switch more := calls(to) - calls(from); {
+	switch {
 	case len(from.PendingMallocs) > 0 || len(to.PendingMallocs) > 0:
 		return true
 	case !c.Config.ExpandableSegments:
 		served := isMalloc && !failed(from, to)
-		return more == int64(len(to.Truth.Granted)-len(from.Truth.Granted)) && (allocs == 0 || served && allocs == 1)
+		return callsFollow(from, to) && (allocs == 0 || served && allocs == 1)
 	case waiting(from) || isMalloc && (gone > 0 || to.Counters.NumAllocRetries > from.Counters.NumAllocRetries):
 		// what is merged before, or returned and granted again, has calls of its own
 		return (come == 0 || allocs > 0) && (gone == 0 || frees > 0)

@@ -162,6 +162,8 @@ func (p *PrivatePools) property(name string, fair [][]int, to *explore.Options[*
 		holdsOfStates(to, name, poolsAreIsolated)
 	case "RoutingsAreCaptures":
 		holdsOfStates(to, name, routingsAreCaptures)
+	case "NoForbiddenFrees":
+		holdsOfStates(to, name, noForbiddenFrees)
 	case "DriverSegmentsAreCounted":
 		i := explore.Invariant[*model.State]{Name: name, Holds: driverSegmentsAreCounted}
 		if p.Config.ExpandableSegments {
@@ -203,7 +205,7 @@ func (p *PrivatePools) property(name string, fair [][]int, to *explore.Options[*
 // always implements Module.
 func (p *PrivatePools) always() []string {
 	names := append(p.CachingAllocator.always(), "PoolsOwnTheirBlocks", "PoolsAreIsolated", "RoutingsAreCaptures", "DriverSegmentsAreCounted",
-		"CapturedMemoryIsKept", "UsesAreCounted", "LivePoolsServe", "RequestsAreRouted", "UsesAreTouches", "GraphUsesAreNotAwaited", "UnusedPoolsAreReleased", "OverflowsOnOutOfMemory", "UnusedPoolsAreErased", "EndCompletesDeferred")
+		"CapturedMemoryIsKept", "UsesAreCounted", "LivePoolsServe", "RequestsAreRouted", "UsesAreTouches", "GraphUsesAreNotAwaited", "UnusedPoolsAreReleased", "OverflowsOnOutOfMemory", "UnusedPoolsAreErased", "EndCompletesDeferred", "NoForbiddenFrees")
 	if p.Config.ExpandableSegments {
 		names = append(names, "PagesAreCounted")
 	}
@@ -240,6 +242,11 @@ func (p *PrivatePools) poolsOwnTheirBlocks(s *model.State) bool {
 		count := useCount(s, r.Pool)
 		return count < 0 || count == 0 && !p.releasesRouted
 	})
+}
+
+// noForbiddenFrees: no memory was returned while a capture forbids it, whoever's it is.
+func noForbiddenFrees(s *model.State) bool {
+	return !slices.Contains(s.Truth.Illegal, model.FreeMemory)
 }
 
 // noSplitBlocksAreWhole: a block of a pool with no_split is a whole segment, or whole pages.

@@ -47,6 +47,8 @@ def start():
     local = os.environ.get("LOCAL_WORLD_SIZE", "")
     if local.isdigit() and int(local) > int(os.environ["GAUGEBLOCK_CUDA_DEVICES"]):
         os.environ["GAUGEBLOCK_CUDA_DEVICES"] = str(min(int(local), 16))  # as many as torchrun starts processes
+    if RANKS != "1" and os.environ["GAUGEBLOCK_CUDA_ADDRESSES"] == "process":
+        os.environ["GAUGEBLOCK_CUDA_ADDRESSES"] = "real"  # what NCCL takes was measured beside these
     load_libraries(os.environ["GAUGEBLOCK_RUN_LIBRARIES"])
     gaugeblock_imports.Import("torch", prepare, before=tell_cudnn)
 

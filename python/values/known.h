@@ -23,7 +23,7 @@ struct Bytes {
 	State state = State::absent;
 };
 
-constexpr size_t most_of_floats = size_t(128) << 10, most_of_integers = size_t(1) << 30;
+constexpr size_t most_of_floats = size_t(1) << 20, most_of_integers = size_t(1) << 30;
 
 // The lock is held by who touches the table; operators call each other.
 inline std::recursive_mutex lock;

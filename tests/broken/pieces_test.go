@@ -13,7 +13,7 @@ func TestPiecesAreThere(t *testing.T) {
 		t.Fatal(err)
 	}
 	files := 0
-	for _, pattern := range []string{"testdata/*.txt", "testdata/locks/*.txt", "../../tools/torch/testdata/seeded/*.txt", "../graphtree/testdata/rules/*.txt"} {
+	for _, pattern := range []string{"testdata/*.txt", "testdata/locks/*.txt", "testdata/memory/*.txt", "../../tools/torch/testdata/seeded/*.txt", "../graphtree/testdata/rules/*.txt"} {
 		paths, err := filepath.Glob(pattern)
 		if err != nil {
 			t.Fatal(err)

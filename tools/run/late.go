@@ -45,6 +45,7 @@ func (s Schedule) set(set func(name, value string)) {
 		set("GAUGEBLOCK_CUDA_SLOWER", fmt.Sprint(s.Slower))
 		set("GAUGEBLOCK_CUDA_SEED", fmt.Sprint(s.Seed))
 	}
+	set("GAUGEBLOCK_CUDA_ADDRESSES", "process")
 	if s.Elsewhere {
 		set("GAUGEBLOCK_CUDA_ADDRESSES", "ascending")
 	}

@@ -104,7 +104,7 @@ func FromEnvironment(get func(string) string) (*Process, error) {
 	inHost := bytes == "host"
 	config := fakegpu.Config{
 		Devices:   fakegpu.Devices(int(devices), s.bytes(memoryVariable, cmp.Or(gpu.Memory, defaultMemory(inHost)))),
-		Addresses: choose(s, addressesVariable, []string{"real", "ascending"}, fakegpu.RealLike, fakegpu.Ascending),
+		Addresses: choose(s, addressesVariable, []string{"real", "process", "ascending"}, fakegpu.RealLike, fakegpu.ProcessLike, fakegpu.Ascending),
 		FreeWaits: true,
 
 		NoPeerAccess:    choose(s, peersVariable, []string{"yes", "no"}, false, true),

@@ -56,6 +56,7 @@ var modules = map[string]module{
 	"PoolsServed": {"pools", concat(owed, []string{"UnusedPoolsAreErased", "UnusedPoolsAreReleased", "UsesAreTouches", "OverflowPoolsServe", "OversizeMakesRoom", "NoSplitBlocksAreWhole"}),
 		concat(owedSteps, []string{"GraphUsesAreNotAwaited", "LivePoolsServe", "OverflowPoolsInOrder", "RequestsAreRouted", "EndCompletesDeferred"})},
 	"PoolsExpandableServed": {"pools", nil, []string{"PagesAreCounted", "CapturedMemoryIsKept"}},
+	"ForbiddenServed":       {"pools", []string{"NoForbiddenFrees"}, nil},
 	"WaitsServed":           {"core", nil, []string{"EmptyCacheWaitsNoLonger", "MallocWaitsNoLonger"}},
 	"TiesServed":            {"core", nil, []string{"OrderIsKept"}},
 	"LimitServed":           {"core", []string{"LimitHolds", "MemoryHolds"}, nil},
@@ -99,6 +100,8 @@ func (m *mutant) file() string {
 	switch m.module {
 	case "PagesServed":
 		return "MCExpandable"
+	case "ForbiddenServed":
+		return "MCPools"
 	case "WaitsServed", "LimitServed", "TiesServed":
 		return "MCCore"
 	}

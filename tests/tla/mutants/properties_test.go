@@ -36,6 +36,7 @@ var notAlone = map[string]string{
 
 	"PoolsOwnTheirBlocks": "a pool that is not there has no count and no use",
 	"PoolsAreIsolated":    "RequestsAreRouted says it when the memory is returned",
+	"NoForbiddenFrees":    "DriverCallsAreLegal says it, and more",
 	"RequestsAreRouted":   "PoolsAreIsolated says it of what is held",
 	"RoutingsAreCaptures": "requests are then routed elsewhere",
 

@@ -28,6 +28,13 @@ def sentence(k, length):
     return " ".join(f"w{4 + (k * 31 + j * 7) % 3990}" for j in range(length))
 
 
+def dataset(columns):
+    """A data set whose fingerprint is not made by pickling it: with Python 3.11 dill cannot pickle what pyarrow is made of."""
+    import datasets.arrow_dataset
+    datasets.arrow_dataset.generate_fingerprint = lambda made: f"{id(made):x}"
+    return datasets.Dataset.from_dict(columns)
+
+
 @program
 def lightning_fit():
     import lightning.pytorch as pl
@@ -57,9 +64,8 @@ def lightning_fit():
 
 
 def supervised(**how):
-    from datasets import Dataset
     from trl import SFTConfig, SFTTrainer
-    data = Dataset.from_dict({"text": [sentence(k, 20 + 9 * (k % 12)) for k in range(48)]})
+    data = dataset({"text": [sentence(k, 20 + 9 * (k % 12)) for k in range(48)]})
     peft = None
     if how.pop("lora", False):
         from peft import LoraConfig
@@ -76,9 +82,8 @@ define("trl_sft_full", supervised, bf16=False, gradient_checkpointing=False)
 
 @program
 def trl_grpo():
-    from datasets import Dataset
     from trl import GRPOConfig, GRPOTrainer
-    data = Dataset.from_dict({"prompt": [sentence(k, 12) for k in range(16)]})
+    data = dataset({"prompt": [sentence(k, 12) for k in range(16)]})
     with tempfile.TemporaryDirectory() as folder:
         config = GRPOConfig(folder, per_device_train_batch_size=8, num_generations=4, max_completion_length=24, max_steps=2, report_to=[], save_strategy="no", logging_steps=1, bf16=True, disable_tqdm=True)
         GRPOTrainer(tiny_llama(), reward_funcs=lambda completions, **_: [float(len(c) % 7) for c in completions], args=config, train_dataset=data, processing_class=word_tokenizer()).train()
@@ -86,9 +91,8 @@ def trl_grpo():
 
 @program
 def trl_dpo():
-    from datasets import Dataset
     from trl import DPOConfig, DPOTrainer
-    data = Dataset.from_dict({"prompt": [sentence(k, 12) for k in range(16)], "chosen": [sentence(k + 1, 20) for k in range(16)], "rejected": [sentence(k + 2, 24) for k in range(16)]})
+    data = dataset({"prompt": [sentence(k, 12) for k in range(16)], "chosen": [sentence(k + 1, 20) for k in range(16)], "rejected": [sentence(k + 2, 24) for k in range(16)]})
     with tempfile.TemporaryDirectory() as folder:
         config = DPOConfig(folder, per_device_train_batch_size=4, max_steps=2, max_length=LENGTH, report_to=[], save_strategy="no", logging_steps=1, bf16=True, disable_tqdm=True)
         DPOTrainer(tiny_llama(), args=config, train_dataset=data, processing_class=word_tokenizer()).train()
