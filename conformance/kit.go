@@ -52,7 +52,7 @@ func Examine(factory perform.Factory, level Level, options ...Option) (*Report, 
 		return nil, err
 	}
 	k.report.Asked = level
-	if k.again != nil {
+	if k.report.Replay = k.again != nil; k.report.Replay {
 		err := k.perform()
 		k.report.conclude()
 		return &k.report, err

@@ -29,7 +29,7 @@ func (k *kit) perform() error {
 	i := slices.IndexFunc(k.areas, func(a *Area) bool { return a.Name == h.Family })
 	if i < 0 {
 		return &spec.InvalidArgumentError{Op: "conformance", Reason: fmt.Sprintf(
-			"the program is of area %q, which is not searched with this allocator, contract and level", h.Family)}
+			"the program is of area %q, which is not searched with this allocator, contract and level; name those with which it was found", h.Family)}
 	}
 	ops := slices.Clone(k.again.ops)
 	if k.trusting { // a failure that the trace tells of was no misuse

@@ -13,6 +13,7 @@ import (
 type Report struct {
 	Asked   Level
 	Reached Level // the highest with no violation at it or below
+	Replay  bool  // one known program was performed (Again), which says nothing of others: no level is reached by it
 
 	Violations []Violation // by level, then in the order of Rules
 	Searched   []Searched
@@ -83,13 +84,20 @@ func (r *Report) conclude() {
 // String is the report for people.
 func (r *Report) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "reached: %v (asked: %v), %d violations\n", r.Reached, r.Asked, len(r.Violations))
+	if r.Replay {
+		fmt.Fprintf(&b, "replayed one program: %d violations\n", len(r.Violations))
+	} else {
+		fmt.Fprintf(&b, "reached: %v (asked: %v), %d violations\n", r.Reached, r.Asked, len(r.Violations))
+	}
 	for i := range r.Violations {
 		fmt.Fprintf(&b, "\n%d. %v", i+1, &r.Violations[i])
 	}
 	b.WriteString("\nsearched:\n")
 	for _, s := range r.Searched {
 		fmt.Fprintf(&b, "  %-11s %6d operations, %4d programs: %s\n", s.Area, s.Operations, s.Programs, s.What)
+	}
+	if r.Replay {
+		return b.String()
 	}
 	for _, list := range []struct {
 		what  string

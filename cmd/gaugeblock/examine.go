@@ -120,7 +120,7 @@ func (c *examineCommand) Run(env *environment) (err error) {
 	if c.Level == "" {
 		level = conformance.Safe
 	}
-	if report.Reached < level {
+	if report.Reached < level || report.Replay && len(report.Violations) > 0 {
 		env.status = statusDiffers
 	}
 	if c.JSON {

@@ -32,6 +32,7 @@ type reportCommand struct {
 	Format    string     `name:"format" enum:"html,json,csv," default:"" help:"html: a page; json: what the page shows, for programs; csv: all call sites (default: as the name behind -o says, or else html)."`
 	Category  []pattern  `name:"category" sep:"none" placeholder:"NAME=REGEXP" help:"Divide the memory into your own categories: what was allocated below a frame that matches, as file:line function. May be given several times; the first that matches counts."`
 	Limit     byteLimit  `name:"limit" placeholder:"SIZE" help:"Compare other settings under this limit: bytes, 4420MiB, 40GiB, or none. Without it, the limit that the recorded run reached, if it reached one."`
+	Memory    byteLimit  `name:"device-memory" placeholder:"SIZE" help:"Compare them on a device that has so much memory for the program."`
 	Capacity  byteLimit  `name:"capacity" placeholder:"SIZE" help:"The total capacity of the device, as PyTorch's message has it: with it the memory outside of the allocator is told."`
 	WhatIf    bool       `name:"whatif" default:"true" negatable:"" help:"Compare other settings; --no-whatif leaves them out (default: compare)."`
 	Device    int        `name:"device" default:"-1" placeholder:"N" help:"Show this device only (default: all of them, first the one that ran out of memory, or else has the longest history)."`
@@ -99,6 +100,7 @@ func (c *reportCommand) Run(env *environment) error {
 	if err != nil {
 		return err
 	}
+	fmt.Fprint(env.stderr, c.Limit.question("--limit"), c.Memory.question("--device-memory"), c.Capacity.question("--capacity"))
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(c.MaxMemory.heap()))
 	if ranks && c.intoFolder() {
 		return c.folder(env, files)
@@ -359,8 +361,10 @@ func (c *reportCommand) addComparison(env *environment, file *snapshot.File, opt
 	if err != nil {
 		return err
 	}
-	workload.DeviceMemory = c.Capacity.bytes
-	options.Comparison, err = env.compare(workload, compare.Options{Limit: c.Limit.bytes, AsRecorded: !c.Limit.given, Jobs: c.Jobs, MaxMemory: c.MaxMemory.most()}, false)
+	if c.Capacity.bytes > 0 {
+		workload.DeviceMemory = c.Capacity.bytes
+	}
+	options.Comparison, err = env.compare(workload, compare.Options{Limit: c.Limit.bytes, DeviceMemory: c.Memory.bytes, AsRecorded: !c.Limit.given && !c.Memory.given, Jobs: c.Jobs, MaxMemory: c.MaxMemory.most()}, false)
 	if err == nil {
 		options.Notes = append(options.Notes, tell.Answer{Comparison: options.Comparison}.LimitNote(), tell.Answer{Comparison: options.Comparison}.ReleaseNote())
 	}

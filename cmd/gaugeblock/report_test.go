@@ -44,6 +44,8 @@ func TestReport(t *testing.T) {
 		{"no such device", []string{twoStreams, "--device", "3", "--no-whatif"}, statusBadInput, "nothing of this device", nil},
 		{"a trace", []string{"../../tests/golden/testdata/basic-1000.jsonl.gz"}, statusBadInput, "a trace, not a memory snapshot", nil},
 		{"a negative device", []string{twoStreams, "--device=-2"}, statusBadInput, "--device=-2 is negative", nil},
+		{"on a smaller device", []string{twoStreams, "--device-memory", "100MiB"}, statusExact, "", []string{`"happened":"Predicted: out of memory`}},
+		{"a limit by units of 1000", []string{twoStreams, "--limit", "1GB"}, statusExact, "was 1GiB meant?", []string{`"limit":1000000000`}},
 		{"not a limit", []string{twoStreams, "--limit", "much"}, statusBadInput, `"much" is not a limit`, nil},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -60,9 +60,21 @@ func (m *Message) adviceOnPieces() string {
 		return "Whether there are expandable segments depends on the release and on the platform."
 	}
 	if high(m.Free) == 0 {
-		return "No byte is free, which is how Windows tells it: there expandable_segments does not exist. On Linux it is likely to help: PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True."
+		return "No byte is free, which is how Windows tells it: there expandable_segments does not exist. On Linux it is likely to help: " + m.variable() + "=expandable_segments:True."
 	}
-	return "Likely to help: PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True (PYTORCH_ALLOC_CONF since 2.9), if it is not set already, the system is not Windows, and no memory is shared by CUDA IPC, NVSHMEM, DeepEP or CuMemAllocator."
+	since := " (PYTORCH_ALLOC_CONF since 2.9)"
+	if m.newName {
+		since = ""
+	}
+	return "Likely to help: " + m.variable() + "=expandable_segments:True" + since + ", if it is not set already, the system is not Windows, and no memory is shared by CUDA IPC, NVSHMEM, DeepEP or CuMemAllocator."
+}
+
+// variable is the one that sets the allocator's settings, by the text; the older name works in all releases.
+func (m *Message) variable() string {
+	if m.newName {
+		return "PYTORCH_ALLOC_CONF"
+	}
+	return "PYTORCH_CUDA_ALLOC_CONF"
 }
 
 // toRecord says what to record.

@@ -89,7 +89,7 @@ func (m *Message) briefTry() string {
 			return "a larger set_per_process_memory_fraction: the device has room; or expandable_segments:True"
 		}
 		if m.helps() {
-			const export = "export PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True   # "
+			export := "export " + m.variable() + "=expandable_segments:True   # "
 			if m.withoutOthers() {
 				return export + "or end the other processes: --why"
 			}

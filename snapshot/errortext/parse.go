@@ -66,6 +66,7 @@ type Message struct {
 	Table        *Message `json:"table,omitempty"`         // the memory_summary behind the error
 	Warning      *Warning `json:"warning,omitempty"`       // the last one before the error
 
+	newName      bool // the text has PYTORCH_ALLOC_CONF, as those of 2.9 and later have
 	headless     bool // the beginning of the text, which names the backend, is not there
 	lends        bool // the rest of the input names a system whose driver lends memory of the host
 	leftOut      bool // a part in the middle of the text is not there: it may be a size
@@ -306,6 +307,7 @@ func (m *Message) readRemarks(body string) {
 	inside, _, _ := strings.Cut(body, "reservedbyPyTorch")
 	m.leftOut = leftOut.MatchString(inside)
 	m.Old = m.Backend != "NPU" && strings.Contains(body, "totalcapacity;")
+	m.newName = strings.Contains(body, "PYTORCH_ALLOC_CONF=")
 	m.Expandable = strings.Contains(body, "expandable_segmentsisenabled.") || m.Kind == AddressSpace
 	m.CustomPool = strings.Contains(body, "ThecustomallocatorbackingthisMemPoolreturnednullptr")
 }

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -17,7 +18,9 @@ import (
 // TestStateAtEnd: the state after a whole history has the segments and blocks of the
 // snapshot.
 func TestStateAtEnd(t *testing.T) {
-	for _, file := range recordedRuns(t) {
+	late, _ := filepath.Glob("../../../shared/snapshots-late/*.pickle.gz")
+	more, _ := filepath.Glob("../tell/testdata/late/*.pickle.gz")
+	for _, file := range slices.Concat(recordedRuns(t), late, more) {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".pickle.gz"), func(t *testing.T) {
 			f := open(t, file)
 			workload, err := play.FromSnapshot(f, 0)

@@ -34,6 +34,7 @@ func TestAnyEntryInBrowser(t *testing.T) {
 		"a million entries":     manyEntries(million),
 		"out of memory":         open(t, "../tell/testdata/snapshots/gpt_oom7.default.limit.pickle.gz"),
 		"two streams":           open(t, "../tell/testdata/snapshots/two_streams.default.nolimit.pickle.gz"),
+		"a run recorded late":   open(t, "../tell/testdata/late/detect_late.default.nolimit.pickle.gz"),
 		"late":                  open(t, "../tell/testdata/snapshots/gpt_cut.default.nolimit.pickle.gz"),
 		"a pool of CUDA graphs": open(t, "../tell/testdata/snapshots/compiled.default.nolimit.pickle.gz"),
 	} {

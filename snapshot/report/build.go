@@ -110,7 +110,7 @@ func Build(f *snapshot.File, o Options) (*Data, error) {
 	for _, note := range o.Notes {
 		b.data.Notes = append(b.data.Notes, shortenEnd(note, maxNote))
 	}
-	b.data.Stacks.stackNumbers = stackNumbers{} // they hold the call stacks of the whole snapshot
+	b.data.Stacks.stackNumbers, b.data.States.Stacks.stackNumbers = stackNumbers{}, stackNumbers{} // they hold the call stacks of the whole snapshot
 	return b.data, nil
 }
 

@@ -4,6 +4,10 @@ import (
 	"bytes"
 	"compress/flate"
 	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -95,7 +99,7 @@ func TestPackedStates(t *testing.T) {
 			}
 		}
 		got.Stacks, want.Stacks = stacks{}, stacks{}
-		if diff := cmp.Diff(want, got, cmp.AllowUnexported(stacks{})); diff != "" {
+		if diff := cmp.Diff(want, got, cmp.AllowUnexported(stacks{}, stackNumbers{})); diff != "" {
 			t.Fatalf("at most %d bytes (-want +got):\n%.2000s", most, diff)
 		}
 	}
@@ -143,6 +147,61 @@ func TestStatesOfLateRecords(t *testing.T) {
 	if compared < 500 {
 		t.Errorf("only %d states were compared", compared)
 	}
+}
+
+// TestStatesOfRunsRecordedLate: of a program that was recorded from its start and, in another run, late, the states are the
+// same after the same entries, apart from where the segments are.
+func TestStatesOfRunsRecordedLate(t *testing.T) {
+	for _, name := range []string{"../tell/testdata/late/detect", "../../../shared/snapshots-late/unet"} {
+		t.Run(filepath.Base(name), func(t *testing.T) {
+			if _, err := os.Stat(name + ".default.nolimit.pickle.gz"); errors.Is(err, fs.ErrNotExist) {
+				t.Skipf("%s is in the folder shared beside the project", name)
+			}
+			states := [2]*allocatorState{}
+			traces := [2][]snapshot.TraceEntry{}
+			for i, of := range []string{"", "_late"} {
+				f := open(t, name+of+".default.nolimit.pickle.gz")
+				w, err := play.FromSnapshot(f, 0)
+				if err != nil || w.Complete() != (i == 0) {
+					t.Fatal(of, err)
+				}
+				states[i], traces[i] = newAllocatorState(w.InitialSegments, w.Settings, nil), f.DeviceTraces[0]
+			}
+			before := len(traces[0]) - len(traces[1])
+			for i := range traces[0] {
+				whole := &traces[0][i]
+				if states[0].add(i, whole); i < before {
+					continue
+				}
+				late := &traces[1][i-before]
+				if whole.Action != late.Action || whole.Size != late.Size {
+					t.Fatalf("entry %d is another one", i)
+				}
+				states[1].add(i-before, late)
+				if i%61 != 0 && i < len(traces[0])-1 {
+					continue
+				}
+				if diff := cmp.Diff(withoutAddresses(states[0]), withoutAddresses(states[1])); diff != "" {
+					t.Fatalf("entry %d (-whole +late):\n%.2000s", i, diff)
+				}
+			}
+		})
+	}
+}
+
+// withoutAddresses has the segments of a state with the places of their blocks, in order of the texts.
+func withoutAddresses(s *allocatorState) []string {
+	lines := []string{fmt.Sprint(s.allocatedBytes, " of ", s.reservedBytes)}
+	for _, of := range s.segments(0) {
+		base := of.Address
+		for i := range of.Blocks {
+			of.Blocks[i].Address -= base
+		}
+		of.Address = 0
+		lines = append(lines, strings.Join(inLines([]spec.Segment{of}), " "))
+	}
+	slices.Sort(lines)
+	return lines
 }
 
 // TestPageOfStates: nor does a page with call stacks of 60 frames of their own, and blocks at random, grow with a

@@ -222,7 +222,7 @@ func OOMInWords(p *compare.Prediction) string {
 func Summary(w *history.Workload) string {
 	line := fmt.Sprintf("%s for memory of device %d", counted(w.Mallocs, "request"), w.Device)
 	if w.DurationUS > 0 {
-		line += fmt.Sprintf(", recorded over %.1f seconds", float64(w.DurationUS)/1e6)
+		line += ", recorded over " + durationInWords(w.DurationUS)
 	}
 	if w.NoEnd {
 		return line + "; the trace has no end: it may have been cut off, and what came later is not known."
@@ -231,8 +231,16 @@ func Summary(w *history.Workload) string {
 		return line + "; the history is complete."
 	}
 	reserved, _ := history.ReservedBytes(nil, w.InitialSegments)
-	return line + fmt.Sprintf("; the beginning of the history is missing, and whether a memory fraction was reached in it. At its start %s is reserved, %s of it allocated.",
+	return line + fmt.Sprintf("; the beginning of the history is missing, so whether a limit was reached before is not known. At its start %s is reserved, %s of it allocated.",
 		spec.FormatSize(reserved), spec.FormatSize(w.AllocatedAtStart()))
+}
+
+// durationInWords is a time in seconds, or a short one in milliseconds.
+func durationInWords(us int64) string {
+	if us < 1e6 {
+		return fmt.Sprintf("%.1f milliseconds", float64(us)/1e3)
+	}
+	return fmt.Sprintf("%.1f seconds", float64(us)/1e6)
 }
 
 // breakSettings breaks settings into lines of bounded width: behind commas, what is longer behind

@@ -35,7 +35,8 @@ func (r *Report) String() string {
 // Summary is the report as JSON has it; tools/examine/README.md explains the fields.
 type Summary struct {
 	Asked      conformance.Level `json:"asked"`
-	Reached    conformance.Level `json:"reached"`
+	Reached    conformance.Level `json:"reached"`          // of a replay it says nothing
+	Replay     bool              `json:"replay,omitempty"` // one program was performed, and none searched for
 	Contract   string            `json:"contract"`
 	Functions  []string          `json:"functions,omitempty"` // that were found, as ROLE=NAME
 	Operations int               `json:"operations"`
@@ -60,7 +61,7 @@ type SummaryOfOne struct {
 // Summary makes it.
 func (r *Report) Summary() Summary {
 	s := Summary{
-		Asked: r.Asked, Reached: r.Reached, Contract: r.Contract.String(), Functions: r.Functions.roles(),
+		Asked: r.Asked, Reached: r.Reached, Replay: r.Replay, Contract: r.Contract.String(), Functions: r.Functions.roles(),
 		Violations: []SummaryOfOne{}, Searched: []string{}, LeftOut: append([]string{}, r.LeftOut...), Lacking: r.Lacking,
 	}
 	for _, a := range r.Searched {

@@ -47,6 +47,8 @@ type facts struct {
 	waited2     bool                 // the reference has waited for a stream that uses such memory
 	capturePool map[spec.PoolID]bool // pools that serve captures
 
+	recordFailed bool // an event of a deferred free could not be recorded
+
 	current spec.Device // that malloc has made so
 	// strayed: pages were unmapped that a default stream of another than the current device
 	// might have used.
@@ -213,6 +215,7 @@ func (m *mismatch) follow(op *trace.Op, out *perform.Result, g *fakegpu.GPU) {
 		f.queryFailed = true
 		f.eagerUse = f.eagerUse || failed.Code == 907 && rulesOf(&m.Header).Captures == upstream.CapturesByMark
 	}
+	f.recordFailed = f.recordFailed || failed != nil && failed.Call == "RecordEvent" && op.Kind != trace.OpFree
 	if _, invalidated := errors.AsType[*spec.CaptureInvalidatedError](out.Err); invalidated && op.Kind == trace.OpRecordStream {
 		f.refusedUses[op.ID] = true
 	}

@@ -46,9 +46,7 @@ var rules = []rule{
 		return m.op.Kind == trace.OpFree && (m.facts.refusedUses[m.op.ID] || invalidated && m.says("Invalid stream capture status"))
 	}},
 	{"captures/eager-use", func(m *mismatch) bool { return m.facts.eagerUse }},
-	{"failures/event-record", func(m *mismatch) bool { // on a stream whose capture is invalidated
-		return m.op.Kind == trace.OpFree && m.cudaError(901) && m.refused("driver: RecordEvent")
-	}},
+	{"failures/event-record", (*mismatch).lostUses},
 	{"captures/events-queried", func(m *mismatch) bool { return m.strict && m.cudaError(907) && m.op.Kind == trace.OpMalloc }},
 	{"failures/event-query", func(m *mismatch) bool { return m.facts.queryFailed }},
 	{"order/private-pools", (*mismatch).otherPool},
@@ -98,6 +96,16 @@ var rules = []rule{
 	{"order/deferred-frees", (*mismatch).otherObject},
 	{"oversize/part-freed", (*mismatch).oversizePart},
 	{"oversize/captured-pool", (*mismatch).oversizeCaptured},
+}
+
+// lostUses: an event could not be recorded, on a stream whose capture is invalidated. So PyTorch has lost the uses of
+// what was freed; if the free was deferred it still is, and the next call that is to record its events fails.
+func (m *mismatch) lostUses() bool {
+	failed := m.refused("driver: RecordEvent")
+	if m.op.Kind == trace.OpFree {
+		return failed && m.cudaError(901)
+	}
+	return (failed || m.facts.recordFailed) && (m.Difference.What == "layout" || m.says("!block->stream_uses.empty()"))
 }
 
 // addedNodes: 2.9 has not reused a block, since its added nodes are not before all of the stream's last ones, or has asked

@@ -216,6 +216,12 @@
   };
   const othersColor = () => (dark() ? "#5a6473" : "#aab2bf");
 
+  // A verdict, of which the first sentence is bold, or what is behind it.
+  const bold = (text, behind) => {
+    const at = text.indexOf(". ") + 1 || text.length, parts = [text.slice(0, at), text.slice(at)];
+    return parts.map((part, i) => (Boolean(behind) === (i > 0) ? element("b", {}, part) : part));
+  };
+
   // The three lines of a report. What to try is on a line of its own below, if it is a command of
   // the report that is shown.
   const briefOf = (data, shown) => {
@@ -1300,7 +1306,7 @@
       ["Requests", (d) => d.summary.requests, count], ["Out of memory", (d) => d.summary.ooms, count],
       ["Segments freed", (d) => d.summary.reservedFreed, size],
     ];
-    box.append(element("h2", {}, "What changed"), element("p", { class: "advice" }, c.verdict),
+    box.append(element("h2", {}, "What changed"), element("p", { class: "advice" }, ...bold(c.verdict)),
       element("div", { class: "pair" }, ...[["A: " + c.a, a], ["B: " + c.b, b]].flatMap(([name, d]) => [element("h3", {}, name), element("div", { class: "brief" }, ...briefOf(d)), small(d, top)])),
       table("Statistics", [["Statistic"], ["A", "number"], ["B", "number"], ["Change", "word"]], numbers.map(([name, f, show]) => [
         name, show(f(a)), show(f(b)), show === size ? changeCell(f(b) - f(a), f(a), 0, !oneFailed) : element("span", { class: name !== "Out of memory" || f(a) === f(b) ? "soft" : f(b) < f(a) ? "good" : "bad" }, (f(b) > f(a) ? "+" : f(b) < f(a) ? "\u2212" : "") + count(Math.abs(f(b) - f(a))))])),
@@ -1312,7 +1318,7 @@
     const name = (k) => (k.number >= 0 ? "rank " + k.number : k.name);
     const failed = r.list.some((k) => k.summary.ooms > 0), numbered = r.list.some((k) => k.number >= 0), set = r.list.some((k) => k.summary.settings);
     const open = (k) => element("button", { type: "button", on: { click: () => { showReport(page.reports[k.report]); byId("report").scrollIntoView(); } } }, "Open");
-    box.append(element("h2", {}, page.iterations ? "The ranks at " + page.iterations.list[page.iterations.shown].name : "The ranks"), element("p", { class: "advice" }, r.verdict),
+    box.append(element("h2", {}, page.iterations ? "The ranks at " + page.iterations.list[page.iterations.shown].name : "The ranks"), element("p", { class: "advice" }, ...bold(r.verdict)),
       longTable("Ranks", [["Rank"], ["Peak allocated", "word"], ["Peak reserved", "word"], ["Allocated at the end", "number"], ["Requests", "number"], ["Segments at the end", "number"], ...(failed ? [["Out of memory", "number"]] : []), ...(set ? [["Settings", "code"]] : []), ...(numbered ? [["File", "code"]] : [])],
         r.list.map((k, i) => ({ options: { class: i === r.worst ? "worst" : undefined }, cells: [
           [element("b", {}, name(k)), " ", k.page && element("a", { href: k.page }, "Page"), " ", k.report >= 0 && page.reports.length > 1 && open(k), i === r.worst && element("span", { class: "tag" }, "worst"), i === r.middle && i !== r.worst && element("span", { class: "tag" }, "in the middle")],
@@ -1330,7 +1336,7 @@
 
   const drawIterations = (box) => {
     const t = page.iterations, most = Math.max(1, ...t.list.map((k) => k.summary.peakReserved));
-    box.append(element("h2", {}, "Over time"), element("p", { class: "advice" }, t.verdict),
+    box.append(element("h2", {}, "Over time"), element("p", { class: "advice" }, ...bold(t.verdict, true)),
       longTable("Iterations", [["Iteration"], ["Peak allocated", "word"], ["Peak reserved", "word"], ["Allocated at the end", "number"], ["Out of memory", "number"], ["Ranks read", "number"], ["Worst rank"]],
         t.list.map((k, i) => [[k.name, i === t.shown && element("span", { class: "tag" }, "shown below")],
           [size(k.summary.peakAllocated), meter([k.summary.peakAllocated / most, "var(--allocated)"])], [size(k.summary.peakReserved), meter([k.summary.peakReserved / most, "var(--reserved)"])],
@@ -1340,7 +1346,7 @@
     box.append(element("h3", {}, "What grows: allocated at the end of each iteration, " + t.rank),
       longTable("Growth", [["Call site", "code"], ["Growth per iteration", "number"], ["At the first", "number"], ["At the last", "number"], ["Grows"]],
         t.growth.map((g) => [siteCell(t.stacks, g), signed(Math.round(g.slope)), size(g.atEnd[0]), size(g.atEnd[g.atEnd.length - 1]),
-          g.steady ? element("span", { class: "bad" }, "from each to the next") : soft("not from each to the next, or only two are known")]), 10));
+          g.steady ? element("span", { class: "bad" }, "from each to the next") : soft("not from each to the next, or there are only two")]), 10));
   };
 
   const drawDevices = (box) => {
