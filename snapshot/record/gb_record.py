@@ -585,7 +585,8 @@ class Recorder:
         self.wrap(cuda.Event, "record", lambda result, event, stream=None: self.event("record_event", event, stream))
         self.wrap(cuda.Event, "wait", lambda result, event, stream=None: self.event("wait_event", event, stream))
         self.wrap(cuda.CUDAGraph, "capture_begin", self.capture_begin)
-        self.wrap(cuda.CUDAGraph, "capture_end", self.capture_end)
+        ends = "capture_end_pre" if hasattr(cuda.CUDAGraph, "capture_end_pre") else "capture_end"  # which calls the former
+        self.wrap(cuda.CUDAGraph, ends, self.capture_end)
         self.wrap(cuda.CUDAGraph, "reset", lambda result, graph: self.graph_end(graph))
         self.wrap_end(cuda.CUDAGraph, self.graph_end)
 
@@ -627,7 +628,7 @@ class Recorder:
             if hasattr(event, "_gb_number"):
                 yield stream.device.index, {"op": kind, "event": event._gb_number, "stream": stream.cuda_stream}
 
-    def capture_begin(self, result, graph, pool=None, capture_error_mode="global"):
+    def capture_begin(self, result, graph, pool=None, capture_error_mode="global", check_input_liveness=False):
         stream = self.torch.cuda.current_stream()
         device = stream.device.index
         begin = {"op": "pool_begin", "by": "capture", "stream": stream.cuda_stream}
@@ -689,10 +690,10 @@ class Recorder:
                     return
 
     def statistics(self, device):
-        """The statistics by name, without max_split_size, which is a setting."""
-        statistics = dict(self.torch.cuda.memory_stats(device))
-        statistics.pop("max_split_size", None)
-        return {name: value for name, value in statistics.items() if isinstance(value, int)}
+        """The statistics by name, without max_split_size, which is a setting, and what a replay does not count."""
+        left_out = ("max_split_size", "num_oom_rejections", "reserved_bytes_by_private_pools.")
+        statistics = self.torch.cuda.memory_stats(device)
+        return {name: value for name, value in statistics.items() if isinstance(value, int) and not name.startswith(left_out)}
 
     def stop(self, reason=None):
         with self.lock:

@@ -20,12 +20,13 @@ type Schedule struct {
 	Elsewhere bool
 }
 
-// By how much work is slower than the model of durations says. Fast and Late were chosen so that the range of two streams
-// holds what eight runs on H200s reserved. With Latest next to nothing is done before the program waits for it.
+// By how much work is slower than the model of durations says. Fast, Late and Later were chosen so that the range of two
+// streams holds what runs on H200s reserved. With Latest next to nothing is done before the program waits for it.
 const (
 	Fast   = 0.63
 	Likely = 1.0
 	Late   = 1.4
+	Later  = 1.6
 	Latest = 1000
 )
 
@@ -34,7 +35,11 @@ const (
 var late = Schedule{Slower: Late, Seed: 1}
 
 func others(ranks int) []Schedule {
-	return []Schedule{{Slower: Likely}, {Slower: Fast}, {Slower: Late, Seed: 2, Elsewhere: ranks > 1}, {Slower: Likely, Seed: 3}}
+	all := []Schedule{{Slower: Likely}, {Slower: Fast}, {Slower: Likely, Seed: 3}}
+	if ranks > 1 {
+		return append(all, Schedule{Slower: Late, Seed: 2, Elsewhere: true})
+	}
+	return append(all, Schedule{Slower: Later, Seed: 2})
 }
 
 // set sets the variables of the fake GPU: fakegpu/cuda/README.md.

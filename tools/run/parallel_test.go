@@ -197,17 +197,22 @@ func boundedPrograms(t *testing.T) (all []bounded) {
 
 // outside are the ranges that are known not to be as they should, with the reason.
 var outside = map[string]string{
-	"ddp.expandable, rank 0":          tooWide,
-	"ddp.expandable, rank 1":          tooWide,
-	"zero_view, rank 0":               tooWide,
-	"zero_view, rank 1":               tooWide,
-	"programs/ddp.default, rank 0":    tooWide,
-	"programs/ddp.expandable, rank 1": tooWide,
-	"two_streams.expandable, rank 0":  "one run of seven is 60 MiB above; the factors were chosen after others",
+	"ddp.expandable, rank 0":    "one run was recorded, which let go of DDP's first bucket before the third step, as not all do",
+	"ddp.expandable, rank 1":    "as rank 0",
+	"zero, rank 0":              seldom,
+	"zero, rank 1":              seldom,
+	"zero_view, rank 0":         "four runs were recorded, which let go of the bucket before the third step, as not all of ZeRO do",
+	"zero_view, rank 1":         "as rank 0",
+	"gather.default, rank 0":    pauses,
+	"gather.expandable, rank 0": pauses,
+	"prefetch.default, rank 0":  copied,
 }
 
-// tooWide: what may happen is told, and the few runs that were recorded differ less.
-const tooWide = "the recorded runs differ less"
+const (
+	seldom = "one run of five held DDP's first bucket until the third step; the watchdog would have to be half a second late here"
+	pauses = "five runs had no pause of the device; the recorded ones of a like program (../shared/snapshots-late) have"
+	copied = "copies from the host: the model of durations says 9 % more than five runs"
+)
 
 // What a program reserved in each run on H200s is in the range that --range tells, of each rank, and the range is not
 // much wider.

@@ -36,10 +36,11 @@ const (
 const hostLink = 64
 
 // NCCL's watchdog of PyTorch sleeps for a tenth of a second between two looks at what is complete; the next
-// collective lets go of the tensors of what it has seen. On two H200s it was in some runs so late that a program held
-// them until its third step (one of five of ZeRO, two of seven of DDP). Steps take longer here, the first ones above all.
+// collective lets go of the tensors of what it has seen. It is late by more than that here, since the host's first
+// steps take longer than on two H200s. With half a second ZeRO holds a bucket until its third step, as in one of five
+// runs there, and so would a DDP that did not in nine.
 const (
-	watchdogIsLate = 500 * time.Millisecond
+	watchdogIsLate = 140 * time.Millisecond
 	watchdogName   = "pt_nccl_watchdg"
 )
 

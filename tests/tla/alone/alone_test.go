@@ -14,7 +14,7 @@ import (
 func TestCore(t *testing.T) {
 	holds(t, "own_work", "oversize_tiny", "oversize_tiny Streams={1} Sizes={2,4,5}", "oversize_tiny MaxNonSplitRounding=4", "oversize_tiny MaxSplitSize=6 Sizes={2,6} Streams={1} Memory=12",
 		"oversize_three", "oversize_three Sizes={4,6,8} Memory=14", "oversize_three Sizes={2,4,6} Memory=10", "core_tiny Streams={1}", "core_tiny Streams={1} Sizes={2,3}", "limit Streams={1}", "rounding Memory=8 Sizes={1,3,4}",
-		"three_streams", "core_tiny MinLargeAlloc=2 Streams={1}", "core_tiny", "divisions", "divisions Sizes={9} Memory=16", "divisions Divisions=4 Sizes={9,11} Memory=16", "limit_rounded", "limit_truncated", "ties", "ties_block", "ties_segment", "oversize_tiny LargeBuffer=5 MinLargeAlloc=5 RoundLarge=4 MaxSplitSize=5 MaxNonSplitRounding=4 Sizes={4,9} Limit=16 Memory=20 Streams={1}", "oversize_tiny MaxSplitSize=6 Sizes={2,5} Streams={1} Memory=12")
+		"three_streams", "three_streams Memory=4 first=50000", "core_tiny MinLargeAlloc=2 Streams={1}", "core_tiny", "divisions", "divisions Sizes={9} Memory=16", "divisions Divisions=4 Sizes={9,11} Memory=16", "limit_rounded", "limit_truncated", "ties", "ties_block", "ties_segment", "oversize_tiny LargeBuffer=5 MinLargeAlloc=5 RoundLarge=4 MaxSplitSize=5 MaxNonSplitRounding=4 Sizes={4,9} Limit=16 Memory=20 Streams={1}", "oversize_tiny MaxSplitSize=6 Sizes={2,5} Streams={1} Memory=12")
 }
 
 func TestExpandable(t *testing.T) {
@@ -25,7 +25,7 @@ func TestExpandable(t *testing.T) {
 func TestPools(t *testing.T) {
 	holds(t, "pools_forbidden", "pools_tiny", "pools_tiny Streams={1} OverflowPools={1}", "pools_oversize Streams={1}", "pools_oversize Streams={1} Memory=12", "used_pools", "used_pools_oversize", "pools_oversize",
 		"oversize_forbidden", "two_overflow", "overflow_first", "overflow_last", "no_split", "no_split_pages", "pool_end", "released_routed", "pools_tiny MinBlock=2 SmallSize=2 MinLargeAlloc=4 RoundLarge=2 Sizes={1} Memory=2", "pools_tiny OverflowPools={1} MaxUses=2 Memory=1 SmallBuffer=1", "pools_tiny Sizes={2} Memory=4 Streams={1}", "recorded_own",
-		"pools_tiny Streams={1,2,3} Memory=1 SmallBuffer=1", "pools_tiny Limit=4 SmallBuffer=1 Memory=6 Streams={1}")
+		"pools_tiny Streams={1,2,3} Memory=1 SmallBuffer=1", "pools_tiny Limit=4 SmallBuffer=1 Memory=6 Streams={1}", "pools_tiny Memory=3 SmallBuffer=1 first=80000")
 }
 
 func TestMarks(t *testing.T) {
