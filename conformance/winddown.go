@@ -34,6 +34,11 @@ func (t *Trial) windDown() (f *Failure) {
 			return f
 		}
 	}
+	if t.program.area.contract.DestroysStreams { // which may have work that the program cannot wait for any more
+		for dev := range spec.Device(t.header.Devices) {
+			_ = t.player.GPU().SynchronizeDevice(dev)
+		}
+	}
 	if full, able := t.player.Allocator().(FullEnder); !able || !full.EndsFull() {
 		if f := t.insist(trace.Op{Kind: trace.OpEmptyCache}); f != nil {
 			return f
