@@ -58,13 +58,13 @@ var contractAreas = []Area{
 	},
 	{
 		Name: "handles", What: "streams that are destroyed, with memory cached, and whose handles are used again",
-		Devices: 1, Streams: 4, Memory: 256 * spec.MiB, Live: 6,
+		Devices: 1, Streams: 4, Memory: 256 * spec.MiB, Live: 6, Weight: 4,
 		Settings: []string{""}, Few: []uint64{4096, 40_000, 2 * spec.MiB},
 		Kinds: lateShares(Share{trace.OpDestroyStream, 8}),
 	},
 	{
 		Name: "threads", What: "threads with default streams of their own that come and go",
-		Devices: 1, Streams: 5, Threads: 3, Memory: 256 * spec.MiB, Live: 8,
+		Devices: 1, Streams: 5, Threads: 3, Memory: 256 * spec.MiB, Live: 8, Weight: 3,
 		Settings: []string{""}, Few: []uint64{4096, 40_000, 2 * spec.MiB},
 		Kinds: lateShares(Share{trace.OpEndThread, 6}),
 	},
