@@ -14,7 +14,7 @@ func ProcessLike(dev spec.Device) AddressPolicy {
 	p := &processLike{realLike: newRealLike(uint64(dev) << 48)}
 	p.own(4)
 	p.own(32)
-	p.local = p.own(localSteps)
+	p.context = p.own(localSteps)
 	return p
 }
 
@@ -30,16 +30,16 @@ type launchListener interface{ launched(kernel string) }
 
 type processLike struct {
 	*realLike
-	local                spec.Ptr // the context's local memory
-	launches, multiplies bool     // a kernel has been launched, and one of cuBLAS
+	context              *chunk // with the context's local memory
+	launches, multiplies bool   // a kernel has been launched, and one of cuBLAS
 }
 
-// own is a piece in a new chunk.
-func (p *processLike) own(steps uint64) spec.Ptr {
+// own makes a chunk that begins with a piece.
+func (p *processLike) own(steps uint64) *chunk {
 	c := p.newChunk(roundUp(steps*pieceStep, chunkBytes))
-	ptr := c.take(0, steps*pieceStep)
+	c.take(0, steps*pieceStep)
 	p.byAge.update(c)
-	return ptr
+	return c
 }
 
 // launched is called before each kernel. Copies need none.
@@ -51,7 +51,9 @@ func (p *processLike) launched(kernel string) {
 		p.launches = true
 		p.Place(pieceStep) // the kernel's code
 		p.own(largerLocalSteps)
-		p.Vacate(p.local, localSteps*pieceStep)
+		if len(p.context.holes) == 0 { // nothing was seen where otherwise the chunk would be given back
+			p.Vacate(p.context.area.Ptr, localSteps*pieceStep)
+		}
 	}
 	if !p.multiplies && strings.HasPrefix(kernel, "cublas") {
 		p.multiplies = true

@@ -165,3 +165,17 @@ func TestProcessAddresses(t *testing.T) {
 	place(32, -32)
 	place(32, -575)
 }
+
+// Without a piece beside the context's local memory new chunks lie below all others, as without a process.
+func TestProcessAddressesBelow(t *testing.T) {
+	p := ProcessLike(0)
+	first := p.Place(12 * pieceStep)
+	if small := p.Place(16 * pieceStep); small != first-260*spec.Ptr(pieceStep) {
+		t.Errorf("%d", (small-first)/spec.Ptr(pieceStep))
+	}
+	p.Place(10 * pieceStep)
+	p.(launchListener).launched("a kernel")
+	if next := p.Place(16 * pieceStep); next >= first-260*spec.Ptr(pieceStep) {
+		t.Errorf("%v is not below %v", next, first)
+	}
+}
