@@ -82,6 +82,7 @@ sanitize:
 search:
 	$(GO) test ./tests/broken ./tests/graphtree ./tools/zoo -v -count 1 -timeout 2h -run 'TestFound|TestAbstractMemory|TestRules|TestZoo' -args -search
 	$(GO) test ./tests/linearizability -v -count 1 -timeout 2h -args -search
+	$(GO) test ./tools/examine -v -count 1 -timeout 2h -run TestSeeded -args -all
 
 # Small changes of the source, one at a time, which a test must notice: N of each folder, or of
 # DIRS, chosen by SEED. docs/testing.md has what survives, and why.
