@@ -82,7 +82,7 @@ func Build(dir string, options ...string) error {
 		}
 		files, commands = append(files, l.name), append(commands, c)
 	}
-	if err := Kept(dir, files, texts("."), commands...); err != nil {
+	if err := Kept(dir, files, Texts(sources, "."), commands...); err != nil {
 		return err
 	}
 	for _, link := range [][2]string{{"libcuda.so", "libcuda.so.1"}, {"libcudart.so", "libcudart.so.13"}} {
@@ -143,15 +143,15 @@ func headers(dir string) error {
 func unpack(dir string) error { return os.CopyFS(dir, sources) }
 
 // Headers are the names of the headers that Build writes, each before its text.
-func Headers() []string { return texts("include") }
+func Headers() []string { return Texts(sources, "include") }
 
-// texts are the names of the sources in a folder, each before its text.
-func texts(folder string) (list []string) {
-	err := fs.WalkDir(sources, folder, func(name string, entry fs.DirEntry, err error) error {
+// Texts are the names of the files in a folder, each before its text.
+func Texts(files embed.FS, folder string) (list []string) {
+	err := fs.WalkDir(files, folder, func(name string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return err
 		}
-		text, err := sources.ReadFile(name)
+		text, err := files.ReadFile(name)
 		list = append(list, name, string(text))
 		return err
 	})

@@ -73,7 +73,7 @@ func BuildThin(dir string, more map[string][]string, options ...string) error {
 	if err := unpack(from); err != nil {
 		return err
 	}
-	texts := texts(".")
+	texts := Texts(sources, ".")
 	var commands []*exec.Cmd
 	for _, f := range families {
 		for _, s := range f.sonames {

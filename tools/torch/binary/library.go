@@ -4,7 +4,6 @@ import (
 	"embed"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -76,29 +75,19 @@ func Build(o Options) error {
 	second := exec.Command(compiler, slices.Concat(o.Compile(), []string{"-O2", "-shared", "-fPIC",
 		"-o", filepath.Join(o.Work, library), filepath.Join(from, "adaptor", "adaptor.cc"),
 		filepath.Join(o.Work, arena)}, o.Link(), []string{"-ldl", "-Wl,--disable-new-dtags,-rpath,$ORIGIN"})...)
-	texts, err := o.builtOf()
-	if err != nil {
-		return err
-	}
-	if err := cuda.Kept(o.Work, []string{arena, library}, texts, first, second); err != nil {
+	if err := cuda.Kept(o.Work, []string{arena, library}, o.builtOf(), first, second); err != nil {
 		return fmt.Errorf("building the adaptor to PyTorch: %w", err)
 	}
 	return nil
 }
 
 // builtOf is what the adaptor is built of: its sources, CUDA's declarations, and this PyTorch.
-func (o Options) builtOf() (texts []string, err error) {
-	texts = append(cuda.Headers(), cuda.Identity(filepath.Join(o.Libraries, "libc10_cuda.so")), cuda.Identity(filepath.Join(o.Libraries, "libc10.so")),
-		cuda.Identity(filepath.Join(o.Headers, "c10")), cuda.Identity(o.CUDAHeaders))
-	err = fs.WalkDir(adaptor, ".", func(name string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() {
-			return err
-		}
-		text, err := adaptor.ReadFile(name)
-		texts = append(texts, name, string(text))
-		return err
-	})
-	return texts, err
+func (o Options) builtOf() []string {
+	texts := append(cuda.Headers(), cuda.Texts(adaptor, ".")...)
+	for _, path := range []string{filepath.Join(o.Libraries, "libc10_cuda.so"), filepath.Join(o.Libraries, "libc10.so"), filepath.Join(o.Headers, "c10"), o.CUDAHeaders} {
+		texts = append(texts, cuda.Identity(path))
+	}
+	return texts
 }
 
 // Compile are the compiler's options for C++ with PyTorch's headers and, if PyTorch has not CUDA's,
