@@ -15,10 +15,8 @@
 #include <utility>
 #include <vector>
 
-static bool fault(const char *name) {
-	static const char *planted = std::getenv("FAULT");
-	return planted != nullptr && std::strcmp(planted, name) == 0;
-}
+#include "fault.h"
+
 #ifdef STEALS
 static const bool steals = true;
 #else

@@ -9,10 +9,8 @@
 #include <set>
 #include <utility>
 
-static bool fault(const char *name) {
-	static const char *planted = std::getenv("FAULT");
-	return planted != nullptr && std::strcmp(planted, name) == 0;
-}
+#include "fault.h"
+#include "on_device.h"
 
 static const size_t chunkBytes = 4 << 20, smallest = 512;
 
@@ -23,15 +21,6 @@ struct Tree {
 };
 static std::map<Key, Tree> trees;
 static std::map<void *, size_t> used;
-
-struct OnDevice {
-	int before = 0;
-	explicit OnDevice(int device) {
-		cudaGetDevice(&before);
-		cudaSetDevice(device);
-	}
-	~OnDevice() { cudaSetDevice(before); }
-};
 
 static size_t rounded(size_t bytes) {
 	if (fault("rounds_to_8_pages") && bytes > 64 << 10) return (bytes + (64 << 10) - 1) >> 16 << 16;

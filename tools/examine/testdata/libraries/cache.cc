@@ -14,10 +14,7 @@
 #include <tuple>
 #include <vector>
 
-static bool fault(const char *name) {
-	static const char *planted = std::getenv("FAULT");
-	return planted != nullptr && std::strcmp(planted, name) == 0;
-}
+#include "fault.h"
 
 static std::mutex mutex;
 static std::map<std::tuple<int, uint64_t, size_t>, std::vector<char *>> cache;

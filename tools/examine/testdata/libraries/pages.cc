@@ -10,10 +10,8 @@
 #include <utility>
 #include <vector>
 
-static bool fault(const char *name) {
-	static const char *planted = std::getenv("FAULT");
-	return planted != nullptr && std::strcmp(planted, name) == 0;
-}
+#include "fault.h"
+#include "on_device.h"
 
 static const size_t page = 8 << 20, most = size_t(64) << 30;
 
@@ -26,15 +24,6 @@ struct Range {
 };
 static std::map<std::pair<int, cudaStream_t>, Range> ranges;
 static std::map<void *, std::pair<Range *, size_t>> used;
-
-struct OnDevice {
-	int before = 0;
-	explicit OnDevice(int device) {
-		cudaGetDevice(&before);
-		cudaSetDevice(device);
-	}
-	~OnDevice() { cudaSetDevice(before); }
-};
 
 // put adds unused memory, and merges it with what is beside it.
 static void put(Range &r, size_t at, size_t bytes) {

@@ -12,10 +12,7 @@
 #include <tuple>
 #include <vector>
 
-static bool fault(const char *name) {
-	static const char *planted = std::getenv("FAULT");
-	return planted != nullptr && std::strcmp(planted, name) == 0;
-}
+#include "fault.h"
 
 using Key = std::tuple<int, cudaStream_t, size_t>;
 struct Pending {

@@ -10,10 +10,7 @@
 #include <utility>
 #include <vector>
 
-static bool fault(const char *name) {
-	static const char *planted = std::getenv("FAULT");
-	return planted != nullptr && std::strcmp(planted, name) == 0;
-}
+#include "fault.h"
 
 struct Memory {
 	void *ptr;

@@ -11,10 +11,8 @@
 #include <tuple>
 #include <vector>
 
-static bool fault(const char *name) {
-	static const char *planted = std::getenv("FAULT");
-	return planted != nullptr && std::strcmp(planted, name) == 0;
-}
+#include "fault.h"
+#include "on_device.h"
 
 static const size_t slabBytes = 1 << 20, smallest = 256;
 
@@ -26,15 +24,6 @@ struct Slab {
 };
 using Key = std::tuple<int, cudaStream_t, size_t>; // a device, a stream, the bytes of a slot
 static std::map<Key, std::vector<Slab>> slabs;
-
-struct OnDevice {
-	int before = 0;
-	explicit OnDevice(int device) {
-		cudaGetDevice(&before);
-		cudaSetDevice(device);
-	}
-	~OnDevice() { cudaSetDevice(before); }
-};
 
 static void release(int device) {
 	for (auto &[key, list] : slabs) {

@@ -8,10 +8,7 @@
 #include <cstring>
 #include <map>
 
-static bool fault(const char *name) {
-	static const char *planted = std::getenv("FAULT");
-	return planted != nullptr && std::strcmp(planted, name) == 0;
-}
+#include "fault.h"
 
 struct Memory {
 	size_t bytes;

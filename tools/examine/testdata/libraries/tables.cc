@@ -8,10 +8,8 @@
 #include <utility>
 #include <vector>
 
-static bool fault(const char *name) {
-	static const char *planted = std::getenv("FAULT");
-	return planted != nullptr && std::strcmp(planted, name) == 0;
-}
+#include "fault.h"
+#include "on_device.h"
 
 struct Block {
 	char *at = nullptr;
@@ -28,15 +26,6 @@ static std::vector<Block *> table(64), unused;
 static size_t filled;
 static std::vector<std::pair<int, cudaStream_t>> streams;
 static std::vector<Waiting> waiting;
-
-struct OnDevice {
-	int before = 0;
-	explicit OnDevice(int device) {
-		cudaGetDevice(&before);
-		cudaSetDevice(device);
-	}
-	~OnDevice() { cudaSetDevice(before); }
-};
 
 static Block **place(std::vector<Block *> &in, char *at) {
 	size_t i = size_t(at) / 512 % in.size();

@@ -10,10 +10,8 @@
 #include <tuple>
 #include <vector>
 
-static bool fault(const char *name) {
-	static const char *planted = std::getenv("FAULT");
-	return planted != nullptr && std::strcmp(planted, name) == 0;
-}
+#include "fault.h"
+#include "on_device.h"
 
 // A device, a stream, bytes. The name of a thread's own default stream means another stream in each thread.
 using Key = std::tuple<int, cudaStream_t, size_t>;
@@ -22,15 +20,6 @@ using Cache = std::map<Key, std::vector<char *>>;
 static std::mutex mutex;
 static Cache &common = *new Cache;
 static std::vector<Cache *> &all = *new std::vector<Cache *>;
-
-struct OnDevice {
-	int before = 0;
-	explicit OnDevice(int device) {
-		cudaGetDevice(&before);
-		cudaSetDevice(device);
-	}
-	~OnDevice() { cudaSetDevice(before); }
-};
 
 struct OfThread {
 	Cache cache;

@@ -11,10 +11,7 @@
 #include <utility>
 #include <vector>
 
-static bool fault(const char *name) {
-	static const char *planted = std::getenv("FAULT");
-	return planted != nullptr && std::strcmp(planted, name) == 0;
-}
+#include "fault.h"
 
 struct Kept {
 	void *ptr;
