@@ -101,6 +101,9 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	case args[0] == "help": // of a command, or of all
 		args = append(args[1:len(args):len(args)], "--help")
 	}
+	if len(args) == 2 && args[0] == "torch" && (args[1] == "--help" || args[1] == "-h") {
+		args = []string{"torch", "compare", "--help"} // what it does without a word behind it: the library shows the words alone
+	}
 	parsed, err := env.parser.Parse(joinNegatives(args))
 	if helped {
 		return statusExact

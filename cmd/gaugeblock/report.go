@@ -126,6 +126,7 @@ func (c *reportCommand) Run(env *environment) error {
 	if err != nil {
 		return err
 	}
+	env.writeBriefs(page)
 	write := c.writer()
 	if out == nil {
 		return write(env.page, page)
@@ -139,6 +140,13 @@ func (c *reportCommand) Run(env *environment) error {
 	}
 	_, err = fmt.Fprintf(env.stdout, "%s\n", quote.Text(name))
 	return err
+}
+
+// writeBriefs writes the three lines of a page to standard error, since standard output has the page or its name.
+func (e *environment) writeBriefs(page *memoryreport.Page) {
+	for _, lines := range page.Briefs() {
+		writeBrief(e.stderr, e.stderr, lines)
+	}
 }
 
 // save writes a file, or nothing if a signal ends the command.

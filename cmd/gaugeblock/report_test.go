@@ -307,7 +307,7 @@ func TestReportRanks(t *testing.T) {
 		t.Fatal(err)
 	}
 	status, page, says = report()
-	if status != statusBadInput || !strings.Contains(says, "rank_4.pickle: this is neither a pickle") || !strings.Contains(page, "Of 3 ranks") || !strings.Contains(page, "rank_4.pickle is left out") {
+	if status != statusBadInput || !strings.Contains(says, "rank_4.pickle: this is no memory snapshot: neither a pickle") || !strings.Contains(page, "Of 3 ranks") || !strings.Contains(page, "rank_4.pickle is left out") {
 		t.Errorf("status %d, %s", status, says)
 	}
 	empty := t.TempDir()

@@ -309,7 +309,7 @@ func (c *whatifCommand) fromTrace() (*history.Workload, []string, error) {
 func (c *whatifCommand) print(env *environment, out io.Writer, answer tell.Answer, notes []string) {
 	width := terminalWidth(env.stdout)
 	lines := answer.Brief()
-	env.writeBrief(out, lines)
+	writeBrief(out, env.stdout, lines)
 	if export := answer.Export(); export != "" && !strings.HasPrefix(lines.Try, export) {
 		fmt.Fprintf(out, "\n    %s\n", export)
 	}
@@ -333,14 +333,14 @@ func (c *whatifCommand) print(env *environment, out io.Writer, answer tell.Answe
 	fmt.Fprintf(out, "\n%s\n", paragraph(strings.Join(rest, " "), width))
 }
 
-// writeBrief writes three lines, bold where the output is a terminal with colour.
-func (e *environment) writeBrief(out io.Writer, lines brief.Lines) {
-	if !isTerminal(e.stdout) {
+// writeBrief writes three lines to one of the streams, or to what collects for it, bold where it is a terminal
+// with colour.
+func writeBrief(out, stream io.Writer, lines brief.Lines) {
+	if !isTerminal(stream) {
 		lines.Write(out, nil)
 		return
 	}
-	lines.Happened, lines.Cause, lines.Peak, lines.Try = quote.Text(lines.Happened), quote.Text(lines.Cause), quote.Text(lines.Peak), quote.Text(lines.Try)
-	lines.Write(folded(unquoted(e.stdout)), bold)
+	lines.Map(quote.Text).Write(folded(unquoted(stream)), bold)
 }
 
 func bold(line string) string { return text.Bold.Sprint(line) } // the library knows NO_COLOR

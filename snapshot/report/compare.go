@@ -9,6 +9,7 @@ import (
 
 	"github.com/dustin/go-humanize/english"
 
+	"gaugeblock/internal/brief"
 	"gaugeblock/spec"
 )
 
@@ -19,6 +20,7 @@ const maxCompared = 60
 type Compared struct {
 	A       string         `json:"a"` // names
 	B       string         `json:"b"`
+	Brief   brief.Lines    `json:"brief"`
 	Verdict string         `json:"verdict"`
 	Rows    []ComparedSite `json:"rows"` // the largest change first
 	More    int            `json:"more"`
@@ -109,7 +111,7 @@ func compareReports(a, b *Data, wanted func(*ComparedSite) bool) *Compared {
 		rows[i].Stack = c.Stacks.add(of.frames)
 		c.Rows = append(c.Rows, rows[i])
 	}
-	c.Verdict = c.verdict(a, b)
+	c.Brief, c.Verdict = c.brief(a, b), c.verdict(a, b)
 	return c
 }
 
@@ -204,18 +206,8 @@ func (c *Compared) verdict(a, b *Data) string {
 	if change <= 0 && reserved > int64(a.Summary.PeakReserved/50) {
 		text += " More is reserved though no more is allocated: that is fragmentation or cache."
 	}
-	for i := range c.Rows[:min(3, len(c.Rows))] {
-		r := &c.Rows[i]
-		from, to := spec.FormatSize(r.A[0]), spec.FormatSize(r.B[0])
-		if r.change() == 0 || from == to || uint64(abs(r.change())) < max(a.Summary.PeakAllocated, b.Summary.PeakAllocated)/noticeable {
-			break
-		}
-		verb := "grew"
-		if r.change() < 0 {
-			verb = "shrank"
-		}
-		text += fmt.Sprintf(" %s %s by %s, from %s to %s.", c.siteInText(r), verb,
-			spec.FormatSize(uint64(abs(r.change()))), from, to)
+	for _, r := range c.changed(a, b) {
+		text += fmt.Sprintf(" %s %s by %s, from %s to %s.", c.siteInText(r), r.verb(), spec.FormatSize(uint64(abs(r.change()))), spec.FormatSize(r.A[0]), spec.FormatSize(r.B[0]))
 	}
 	if hasFrames(a.totals) != hasFrames(b.totals) {
 		text += " Only one of the two was recorded with call stacks, so their call sites cannot be compared."
@@ -223,8 +215,28 @@ func (c *Compared) verdict(a, b *Data) string {
 	return shortenEnd(text, maxNote)
 }
 
+// changed are the call sites that changed most, at most three.
+func (c *Compared) changed(a, b *Data) (list []*ComparedSite) {
+	for i := range c.Rows[:min(3, len(c.Rows))] {
+		if !c.Rows[i].noticeable(max(a.Summary.PeakAllocated, b.Summary.PeakAllocated)) {
+			break
+		}
+		list = append(list, &c.Rows[i])
+	}
+	return list
+}
+
 // noticeable: a change of less than a 200th of the peak is not worth a sentence.
-const noticeable = 200
+func (c *ComparedSite) noticeable(peak uint64) bool {
+	return spec.FormatSize(c.A[0]) != spec.FormatSize(c.B[0]) && uint64(abs(c.change())) >= peak/200
+}
+
+func (c *ComparedSite) verb() string {
+	if c.change() < 0 {
+		return "shrank"
+	}
+	return "grew"
+}
 
 // outcomes says which of the two ran out of memory, "" if none did.
 func (c *Compared) outcomes(a, b *Data) string {
@@ -273,12 +285,15 @@ func share(part int64, of uint64) string {
 
 // siteInText names a site in a sentence.
 func (c *Compared) siteInText(s *ComparedSite) string {
+	return c.Stacks.siteInText(s.Stack, s.Start, s.Size)
+}
+
+func (s *stacks) siteInText(stack int, start bool, bytes uint64) string {
 	switch {
-	case s.Stack != noStack:
-		f := &c.Stacks.Frames[c.Stacks.Own[s.Stack]]
-		return fmt.Sprintf("%s (%s:%d)", f.Name, path.Base(f.Filename), f.Line)
-	case s.Start:
+	case stack != noStack:
+		return fmt.Sprintf("%s (%s)", s.Frames[s.Own[stack]].Name, s.place(stack))
+	case start:
 		return "What was allocated before the history"
 	}
-	return fmt.Sprintf("Allocations of %s to %s without call stack", spec.FormatSize(s.Size), spec.FormatSize(2*s.Size))
+	return fmt.Sprintf("Allocations of %s to %s without call stack", spec.FormatSize(bytes), spec.FormatSize(2*bytes))
 }

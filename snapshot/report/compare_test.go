@@ -106,7 +106,7 @@ func TestRanks(t *testing.T) {
 	for i, d := range []*Data{rank(4*GiB, 5*GiB, 0), rank(5*GiB, 8*GiB, 0), rank(6*GiB, 7*GiB, 0), rank(4*GiB, 6*GiB, 0), rank(5*GiB, 6*GiB, 0)} {
 		r.Add(fmt.Sprintf("iteration_100/rank%d_snapshot.pickle", []int{10, 2, 0, 1, 9}[i]), d)
 	}
-	got := r.Ranks(nil)
+	got := r.Ranks(nil, nil)
 	numbers := ""
 	for _, k := range got.List {
 		numbers += fmt.Sprint(k.Number, " ")
@@ -125,7 +125,7 @@ func TestRanks(t *testing.T) {
 		t.Errorf("compared: %+v", got.Against)
 	}
 	r.Add("rank3.pickle", rank(3*GiB, 4*GiB, 1))
-	got = r.Ranks(nil)
+	got = r.Ranks(nil, nil)
 	if got.List[got.Worst].Number != 3 || !strings.Contains(got.Verdict, "rank 3 is the worst: it ran out of memory, with 3.00 GiB") {
 		t.Errorf("%d is the worst: %s", got.List[got.Worst].Number, got.Verdict)
 	}
@@ -167,7 +167,7 @@ func TestRanksOfRuns(t *testing.T) {
 		}
 		r.Add(name, d)
 	}
-	got := r.Ranks(nil)
+	got := r.Ranks(nil, nil)
 	for _, part := range []string{"Of 3 ranks gpt7.split128.pickle is the worst", "The ranks have different settings: max_split_size_mb:128; the default settings."} {
 		if !strings.Contains(got.Verdict, part) {
 			t.Errorf("%q is not in %q", part, got.Verdict)
@@ -198,7 +198,7 @@ func TestComparedFirst(t *testing.T) {
 func TestOneRank(t *testing.T) {
 	r := &RankBuilder{}
 	r.Add("rank0.pickle", buildNamed(t, held(map[string]uint64{"a": 512}), ""))
-	if got := r.Ranks(nil); got.Against != nil || len(got.List) != 1 || !strings.HasPrefix(got.Verdict, "There is one rank: ") {
+	if got := r.Ranks(nil, nil); got.Against != nil || len(got.List) != 1 || !strings.HasPrefix(got.Verdict, "There is one rank: ") {
 		t.Errorf("%+v", got)
 	}
 }

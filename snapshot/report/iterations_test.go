@@ -58,7 +58,7 @@ func overIterations(t *testing.T, names []string, ends ...map[string]uint64) *It
 			builders[i].Add(names[k], buildNamed(t, held(heldMiB(ends[k])), ""))
 		}
 	}
-	return IterationsOf(groups, builders, len(groups)-1)
+	return IterationsOf(groups, builders, len(groups)-1, nil)
 }
 
 func heldMiB(sites map[string]uint64) map[string]uint64 {

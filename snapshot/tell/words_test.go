@@ -186,7 +186,7 @@ func TestLimitNotes(t *testing.T) {
 		bounds history.LimitBounds
 		want   string
 	}{
-		{history.LimitBounds{Kind: history.DeviceLimit, Least: 100, Most: 100}, "Limit: the device was full at 100 bytes (100 bytes) of this process, by the record. --device-memory"},
+		{history.LimitBounds{Kind: history.DeviceLimit, Least: 100, Most: 100}, "Limit: the device was full at 100 bytes (100 bytes) of this process, as the record shows. --device-memory"},
 		{history.LimitBounds{Kind: history.DeviceLimit, Least: 100, Most: 100, Moved: true}, "other processes' memory moved the bound"},
 		{history.LimitBounds{Kind: history.DeviceLimit}, "Limit: none."},
 	} {

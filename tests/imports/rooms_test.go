@@ -23,7 +23,7 @@ const (
 var mayImport = map[string][]string{
 	"spec":                {},
 	"spec/happensbefore":  {"spec"},
-	"spec/settings":       {"spec"},
+	"spec/settings":       {"spec", "internal/similar"},
 	"upstream":            {"spec/settings"},
 	"spec/trace":          {"spec", "internal/quote"},
 	"spec/invariant":      {"spec", "spec/trace", "spec/happensbefore"},
@@ -38,6 +38,7 @@ var mayImport = map[string][]string{
 	"internal/inorder":    {},
 	"internal/memlimit":   {"spec/trace"},
 	"internal/testfolder": {},
+	"internal/similar":    {},
 	"internal/sizes":      {"spec"},
 	"internal/churn":      {"spec"},
 	"internal/mutated":    {},
