@@ -111,6 +111,9 @@ func (c *reportCommand) addRank(env *environment, g *rankGroup, path, name strin
 		return nil, nil, fmt.Errorf("%s: %w", quote.Text(name), err)
 	}
 	g.ranks.Add(name, data)
+	if c.format() == "html" {
+		data.Pack(g.share)
+	}
 	g.files = append(g.files, path)
 	last := g.ranks.Len() - 1
 	isWorst := g.ranks.Worst() == last
@@ -152,6 +155,9 @@ func (c *reportCommand) showRanks(env *environment, page *memoryreport.Page, g *
 		data, err := memoryreport.Build(g.worst, g.options)
 		if err != nil {
 			return err
+		}
+		if c.format() == "html" {
+			data.Pack(g.share)
 		}
 		g.reports[page.Shown] = data
 	}

@@ -56,12 +56,10 @@ func (d *Data) cause() string {
 	}[compare.Cause(d.WhatIf.Cause)]
 }
 
-// shortNames are short names of two files, for where their own do not fit.
-var shortNames = [2]string{"the first", "the second"}
-
 // brief is which of two snapshots ran out of memory, what changed, and what to do about it.
 func (c *Compared) brief(a, b *Data) brief.Lines {
-	lines := brief.Lines{Happened: brief.Headline(c.happenedInBrief(a, b, [2]string{c.A, c.B}), c.happenedInBrief(a, b, shortNames))}
+	happened := func(nameA, nameB, than string) string { return c.happenedInBrief(a, b, nameA, nameB, than) }
+	lines := brief.Lines{Happened: brief.Headline(happened(c.A, c.B, c.A), happened(c.A, c.B, ""), happened("the first", "the second", "the first"), happened("the first", "the second", ""))}
 	diff := c.diffInBrief(a, b)
 	switch inA, inB := a.cause(), b.cause(); {
 	case inA == "" && inB == "":
@@ -77,34 +75,31 @@ func (c *Compared) brief(a, b *Data) brief.Lines {
 	return lines.Fit()
 }
 
-func (c *Compared) happenedInBrief(a, b *Data, names [2]string) string {
-	outcome := "Neither ran out of memory"
+// happenedInBrief calls the two by these names, and the first one once more at the end, if there is room.
+func (c *Compared) happenedInBrief(a, b *Data, nameA, nameB, than string) string {
+	outcome := "Neither ran out of memory: " + nameB
 	switch inA, inB := a.failed(), b.failed(); {
 	case inA && inB:
-		outcome = "Both ran out of memory"
+		outcome = "Both ran out of memory: " + nameB
 	case inA:
-		outcome = fmt.Sprintf("%s ran out of memory, %s did not", names[0], names[1])
+		outcome = fmt.Sprintf("Only %s ran out of memory: %s", nameA, nameB)
 	case inB:
-		outcome = fmt.Sprintf("%s ran out of memory, %s did not", names[1], names[0])
+		outcome = fmt.Sprintf("Only %s ran out of memory: it", nameB)
 	}
-	than := "as " + names[0]
-	switch change := int64(b.Summary.PeakAllocated - a.Summary.PeakAllocated); {
+	change, by := int64(b.Summary.PeakAllocated-a.Summary.PeakAllocated), "as much as "
+	switch {
 	case change > 0:
-		than = fmt.Sprintf("%s more than %s", spec.FormatSize(uint64(change)), names[0])
+		by = spec.FormatSize(uint64(change)) + " more than "
 	case change < 0:
-		than = fmt.Sprintf("%s less than %s", spec.FormatSize(uint64(-change)), names[0])
+		by = spec.FormatSize(uint64(-change)) + " less than "
 	}
-	return capital(fmt.Sprintf("%s: %s has %s allocated at its peak, %s", outcome, names[1], spec.FormatSize(b.Summary.PeakAllocated), than))
+	if than == "" {
+		by = by[:strings.LastIndexByte(by[:len(by)-1], ' ')] // without the last word
+	}
+	return fmt.Sprintf("%s has %s allocated at its peak, %s", outcome, spec.FormatSize(b.Summary.PeakAllocated), by+than)
 }
 
 func lower(text string) string { return strings.ToLower(text[:1]) + text[1:] }
-
-func capital(text string) string {
-	if strings.HasPrefix(text, "the ") {
-		return "T" + text[1:]
-	}
-	return text
-}
 
 // diffInBrief is the settings, if they changed, and the call site that changed most.
 func (c *Compared) diffInBrief(a, b *Data) string {
@@ -173,8 +168,8 @@ func (r *RankBuilder) brief(c *Compared, worst *Data, byAllocated []int) brief.L
 		}
 		return lines.Fit()
 	}
-	happened := fmt.Sprintf("No rank of %d ran out of memory: %%s has the most reserved, %s, and %s allocated", n, spec.FormatSize(w.PeakReserved), spec.FormatSize(w.PeakAllocated))
-	lines := brief.Lines{Happened: brief.Headline(fmt.Sprintf(happened, title), fmt.Sprintf(happened, "one")), Peak: r.unevenInBrief(byAllocated), Try: worst.try()}
+	happened := fmt.Sprintf("No rank of %d ran out of memory: %%s reserves most, %s, and has %s allocated", n, spec.FormatSize(w.PeakReserved), spec.FormatSize(w.PeakAllocated))
+	lines := brief.Lines{Happened: brief.Headline(fmt.Sprintf(happened, title), fmt.Sprintf(happened, "the worst")), Peak: r.unevenInBrief(byAllocated), Try: worst.try()}
 	if c == nil {
 		return lines.Fit()
 	}
@@ -238,7 +233,8 @@ func (it *Iterations) brief(whole int, worst *Data) brief.Lines {
 	switch two := whole == 2 && len(it.Growth) > 0; {
 	case leak >= 0:
 		lines.Happened = fmt.Sprintf("Memory of %s grows from iteration to iteration; no request failed in %s", it.Rank, n)
-		lines.Try = fmt.Sprintf("find what keeps the memory of %s from one iteration to the next", it.placeOf(&it.Growth[leak]))
+		const keeps = "find what keeps the memory%s from one iteration to the next"
+		lines.Try = brief.FirstThatFits(fmt.Sprintf(keeps, " of "+it.placeOf(&it.Growth[leak])), fmt.Sprintf(keeps, ""))
 	case whole < 2:
 		lines.Happened = fmt.Sprintf("No request failed in %s; whether memory grows cannot be told", n)
 		lines.Try = "snapshots at the end of three iterations or more: these do not tell whether memory grows"

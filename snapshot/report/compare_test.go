@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"gaugeblock/internal/brief"
 	"gaugeblock/snapshot"
 	"gaugeblock/spec"
 )
@@ -72,6 +73,25 @@ func TestCompare(t *testing.T) {
 		" grown (train.py:10) grew by 20.00 MiB, from 1024.00 KiB to 21.00 MiB. new (train.py:10) grew by 3.00 MiB, from 0 bytes to 3.00 MiB. gone (train.py:10) shrank by 2.00 MiB, from 2.00 MiB to 0 bytes."
 	if c.Verdict != says {
 		t.Errorf("says %q, want %q", c.Verdict, says)
+	}
+	want3 := brief.Lines{
+		Happened: "Neither ran out of memory: after has 38.00 MiB allocated at its peak, 23.00 MiB more than before",
+		Diff:     "train.py:10 grew by 20.00 MiB, from 1024.00 KiB to 21.00 MiB", Try: "look first at train.py:10",
+	}
+	if c.Brief != want3 {
+		t.Errorf("%q", c.Brief)
+	}
+	b.Summary.OOMs, b.Summary.Settings, b.WhatIf = 1, "a:1", &WhatIf{Cause: "fragmentation"}
+	b.Brief = &brief.Lines{Happened: "Out of memory at x.py:1", Cause: "fragmentation: ...", Try: "export X"}
+	want3 = brief.Lines{
+		Happened: "Only after ran out of memory: it has 38.00 MiB allocated at its peak, 23.00 MiB more than before",
+		Cause:    "fragmentation; the settings changed; train.py:10 grew by 20.00 MiB", Try: "export X",
+	}
+	if got := Compare(a, b).Brief; got != want3 {
+		t.Errorf("%q", got)
+	}
+	if got := Compare(b, a).Brief; got.Try != "the settings of the second, with which no request failed" || !strings.HasPrefix(got.Happened, "Only after ran out of memory: before has 15.00 MiB") {
+		t.Errorf("%q", got)
 	}
 }
 

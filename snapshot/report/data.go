@@ -42,8 +42,9 @@ type Data struct {
 	WhatIf           *WhatIf       `json:"whatif"` // nil: no prediction was made
 	Notes            []string      `json:"notes"`
 
-	totals        []siteTotals // of all sites
-	categoryTexts [][2]string  // nil: those of the guess
+	packed        *packedStates // instead of States
+	totals        []siteTotals  // of all sites
+	categoryTexts [][2]string   // nil: those of the guess
 }
 
 // categoryName is the name of a category.

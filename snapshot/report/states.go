@@ -259,6 +259,13 @@ func (s *States) columns() stateColumns {
 	return c
 }
 
+// Pack keeps the states of a report that shares a page with others as the page has them, which takes far less memory.
+// WriteJSON has none of them then.
+func (d *Data) Pack(share int) {
+	packed := d.States.pack(maxPackedBytes / max(1, share))
+	d.packed, d.States = &packed, States{}
+}
+
 // pack packs the states into at most so many bytes: all of them, or else those from a later entry on.
 func (s States) pack(most int) packedStates {
 	for {
