@@ -20,6 +20,12 @@ type folder struct {
 	tests []string
 }
 
+// extensions are those of the folders whose mutants are of C, C++ or Python.
+var extensions = map[string]string{
+	"fakegpu/cuda/lib": ".c", "fakegpu/cuda/thin": ".c", "tools/torch/binary/adaptor": ".cc",
+	"python/site": ".py", "python/values": ".cc", "python/gaugeblock": ".py", "snapshot/record": ".py",
+}
+
 // folders are the folders that can be changed, each with the packages whose tests are to notice:
 // all of them, or those of a name.
 var folders = []folder{
@@ -66,6 +72,13 @@ var folders = []folder{
 	{"snapshot/tell", []string{"snapshot/tell", "cmd/gaugeblock TestTranscripts"}},
 	{"snapshot/report", []string{"snapshot/report", "cmd/gaugeblock TestTranscripts"}},
 	{"snapshot", []string{"snapshot", "snapshot/tell TestTranscripts", "cmd/gaugeblock TestTranscripts"}},
+	{"fakegpu/cuda/lib", []string{"fakegpu/cuda"}},
+	{"fakegpu/cuda/thin", []string{"fakegpu/cuda"}},
+	{"tools/torch/binary/adaptor", []string{"tools/torch"}},
+	{"python/site", []string{"tools/run"}},
+	{"python/values", []string{"tools/run TestValues"}},
+	{"python/gaugeblock", []string{"tools/release TestWheel"}},
+	{"snapshot/record", []string{"snapshot/record"}},
 }
 
 // TestMain tries mutants if it is asked to.
@@ -117,7 +130,7 @@ func run() error {
 		if flag.NArg() > 0 && !slices.Contains(flag.Args(), folder.dir) {
 			continue
 		}
-		chosen, err := choose(root, folder.dir, *wanted, *only, *seed)
+		chosen, err := choose(root, folder, *wanted, *only, *seed)
 		if err != nil {
 			return err
 		}
@@ -131,8 +144,14 @@ func run() error {
 		if *with != "" {
 			tests = strings.Split(*with, ",")
 		}
-		b := &bench{race: *race, workers: max(1, *workers)}
-		r, err := b.tryAll(root, folder.dir, tests, chosen, *n, equivalent)
+		folder.tests = tests
+		var r result
+		if extensions[folder.dir] != "" {
+			r, err = tryLines(root, folder, chosen, *n, equivalent)
+		} else {
+			b := &bench{race: *race, workers: max(1, *workers)}
+			r, err = b.tryAll(root, folder.dir, tests, chosen, *n, equivalent)
+		}
 		if err != nil {
 			failed = errors.Join(failed, fmt.Errorf("%s: %w", folder.dir, err))
 		}
@@ -167,15 +186,24 @@ func (b *bench) tryAll(root, folder string, tests []string, chosen []mutant, n i
 	return r, nil
 }
 
+// find lists the mutants of a folder, of the kinds that are wanted, or of all.
+func (f folder) find(root string, kinds []string) ([]mutant, error) {
+	extension, isLines := extensions[f.dir]
+	if !isLines {
+		return findAll(root, f.dir, kinds)
+	}
+	return findLines(root, f.dir, extension, func(kind string) bool { return len(kinds) == 0 || slices.Contains(kinds, kind) })
+}
+
 // choose lists the mutants of a folder in a random order.
-func choose(root, dir, wanted, only string, seed uint64) ([]mutant, error) {
+func choose(root string, f folder, wanted, only string, seed uint64) ([]mutant, error) {
 	names := strings.FieldsFunc(wanted, func(r rune) bool { return r == ',' })
 	for _, name := range names {
 		if !slices.ContainsFunc(kinds, func(k kind) bool { return k.name == name }) {
 			return nil, fmt.Errorf("there is no kind %q", name)
 		}
 	}
-	all, err := findAll(root, dir, names)
+	all, err := f.find(root, names)
 	if err != nil {
 		return nil, err
 	}
