@@ -20,14 +20,8 @@ type folder struct {
 	tests []string
 }
 
-// extensions are those of the folders whose mutants are of C, C++ or Python.
-var extensions = map[string]string{
-	"fakegpu/cuda/lib": ".c", "fakegpu/cuda/thin": ".c", "tools/torch/binary/adaptor": ".cc",
-	"python/site": ".py", "python/values": ".cc", "python/gaugeblock": ".py", "snapshot/record": ".py",
-}
-
 // folders are the folders that can be changed, each with the packages whose tests are to notice:
-// all of them, or those of a name.
+// all of them, or those of a name. Go is changed where no other extension stands behind the folder.
 var folders = []folder{
 	{"alloc", []string{"alloc", "tests/concurrent", "tests/golden", "tests/upstream", "tests/linearizability", "tests/property", "tests/earlyreuse", "internal/refinement"}},
 	{"fakegpu", []string{"fakegpu", "tests/earlyreuse", "alloc", "tests/upstream", "tools/check", "tools/replay"}},
@@ -72,13 +66,42 @@ var folders = []folder{
 	{"snapshot/tell", []string{"snapshot/tell", "cmd/gaugeblock TestTranscripts"}},
 	{"snapshot/report", []string{"snapshot/report", "cmd/gaugeblock TestTranscripts"}},
 	{"snapshot", []string{"snapshot", "snapshot/tell TestTranscripts", "cmd/gaugeblock TestTranscripts"}},
-	{"fakegpu/cuda/lib", []string{"fakegpu/cuda"}},
-	{"fakegpu/cuda/thin", []string{"fakegpu/cuda"}},
-	{"tools/torch/binary/adaptor", []string{"tools/torch"}},
-	{"python/site", []string{"tools/run"}},
-	{"python/values", []string{"tools/run TestValues"}},
-	{"python/gaugeblock", []string{"tools/release TestWheel"}},
-	{"snapshot/record", []string{"snapshot/record"}},
+	{"cudaimpl/pluggable/libgaugeblock", []string{"tests/gpu"}},
+	{"fakegpu/cuda/gpus", []string{"tools/run", "cmd/gaugeblock TestRun"}},
+	{"internal/brief", []string{"tools/run", "snapshot/tell TestBrief|TestTranscripts", "cmd/gaugeblock TestTranscripts"}},
+	{"internal/cache", []string{"fakegpu/cuda TestKept", "tools/run TestWhereLibrariesAre", "cmd/gaugeblock TestTorchGet|TestSituations"}},
+	{"internal/inorder", []string{"internal/inorder"}},
+	{"internal/memlimit", []string{"internal/memlimit"}},
+	{"internal/quote", []string{"internal/quote"}},
+	{"internal/rewrite", []string{"internal/rewrite", "tests/mutants", "tests/linearizability/instrument"}},
+	{"internal/sizes", []string{"internal/sizes"}},
+	{"model/abstract/refinement", []string{"model/abstract", "internal/refinement"}},
+	{"model/digest", []string{"model/digest"}},
+	{"tla", []string{"tla"}},
+	{"tools/reference", []string{"snapshot/record", "tools/replay", "tests/golden"}},
+	{"tools/torch/binary", []string{"tools/torch"}},
+	{"cudaimpl:c", []string{"cudaimpl", "tests/gpu"}},
+	{"cudaimpl/pluggable/libgaugeblock/shim:cc", []string{"tests/gpu"}},
+	{"fakegpu/cuda/lib:c", []string{"fakegpu/cuda"}},
+	{"fakegpu/cuda/machine", []string{"fakegpu/cuda"}},
+	{"fakegpu/cuda/thin:c", []string{"fakegpu/cuda"}},
+	{"python/gaugeblock:py", []string{"tools/release TestWheel"}},
+	{"python/site:py", []string{"tools/run"}},
+	{"python/values:cc", []string{"tools/run TestValues"}},
+	{"snapshot/record:py", []string{"snapshot/record"}},
+	{"tools/examine/host:cc", []string{"tools/examine"}},
+	{"tools/examine/host:py", []string{"tools/examine"}},
+	{"tools/examine/programs:cc", []string{"tools/examine"}},
+	{"tools/examine/programs:py", []string{"tools/examine"}},
+	{"tools/torch/binary/adaptor:cc", []string{"tools/torch"}},
+	{"tools/torch/cplusplus:cc", []string{"tools/torch"}},
+}
+
+// ofDevelopers are the folders outside of tests/ whose code no user runs: they serve tests, or build something.
+var ofDevelopers = []string{
+	"fakegpu/cuda/build", "internal/checkout", "internal/churn", "internal/gcpercent", "internal/mutated", "internal/rulenotes",
+	"internal/testfolder", "tools/foreign/build", "tools/foreign/cub", "tools/foreign/cupy", "tools/foreign/program", "tools/foreign/python",
+	"tools/foreign/rmm", "tools/foreign/tms", "tools/torch/bench/native", "tools/zoo/run",
 }
 
 // TestMain tries mutants if it is asked to.
@@ -146,7 +169,7 @@ func run() error {
 		}
 		folder.tests = tests
 		var r result
-		if extensions[folder.dir] != "" {
+		if strings.Contains(folder.dir, ":") {
 			r, err = tryLines(root, folder, chosen, *n, equivalent)
 		} else {
 			b := &bench{race: *race, workers: max(1, *workers)}
@@ -188,11 +211,11 @@ func (b *bench) tryAll(root, folder string, tests []string, chosen []mutant, n i
 
 // find lists the mutants of a folder, of the kinds that are wanted, or of all.
 func (f folder) find(root string, kinds []string) ([]mutant, error) {
-	extension, isLines := extensions[f.dir]
+	dir, extension, isLines := strings.Cut(f.dir, ":")
 	if !isLines {
-		return findAll(root, f.dir, kinds)
+		return findAll(root, dir, kinds)
 	}
-	return findLines(root, f.dir, extension, func(kind string) bool { return len(kinds) == 0 || slices.Contains(kinds, kind) })
+	return findLines(root, dir, "."+extension, func(kind string) bool { return len(kinds) == 0 || slices.Contains(kinds, kind) })
 }
 
 // choose lists the mutants of a folder in a random order.

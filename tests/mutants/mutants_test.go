@@ -3,8 +3,10 @@ package mutants
 import (
 	"go/parser"
 	"go/token"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -179,5 +181,46 @@ func TestLines(t *testing.T) {
 				t.Errorf("%q is not among\n%s", name, strings.Join(names, "\n"))
 			}
 		}
+	}
+}
+
+// TestEveryRoom: each folder with functions, in Go, C, C++ or Python, is in the table.
+func TestEveryRoom(t *testing.T) {
+	const root = "../.."
+	code := map[string]*regexp.Regexp{
+		".go": regexp.MustCompile(`(?m)^func .*\{$`), ".c": regexp.MustCompile(`(?m)^\}`), ".cc": regexp.MustCompile(`(?m)^\}`), ".py": regexp.MustCompile(`(?m)^def `),
+	}
+	known := map[string]bool{}
+	for _, f := range folders {
+		known[f.dir] = true
+	}
+	err := fs.WalkDir(os.DirFS(root), ".", func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		switch name := entry.Name(); {
+		case entry.IsDir() && path != "." && (name == "testdata" || name == "build" || path == "tests" || name[0] == '.'):
+			return fs.SkipDir
+		case entry.IsDir() || strings.HasSuffix(name, "_test.go") || code[filepath.Ext(name)] == nil:
+			return nil
+		}
+		extension := filepath.Ext(path)
+		dir := filepath.ToSlash(filepath.Dir(path))
+		text, err := os.ReadFile(filepath.Join(root, path))
+		if err != nil || !code[extension].Match(text) {
+			return err
+		}
+		folder := dir
+		if extension != ".go" {
+			folder += ":" + extension[1:]
+		}
+		if !known[folder] && !slices.Contains(ofDevelopers, dir) {
+			t.Errorf("%s is in no folder of the table", path)
+			known[folder] = true
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 }
