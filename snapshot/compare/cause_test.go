@@ -2,8 +2,10 @@ package compare
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 
+	"gaugeblock/snapshot"
 	"gaugeblock/snapshot/history"
 	"gaugeblock/snapshot/play"
 	"gaugeblock/spec"
@@ -70,20 +72,23 @@ func TestCause(t *testing.T) {
 		change func(*Comparison)
 		want   Cause
 	}{
-		"nothing free":                   {oom: asked, limits: []uint64{100 * mib}, want: Shortage},
-		"free, but in pieces":            {oom: with(func(o *play.OutOfMemory) { o.OwnFree = 30 * mib }), limits: []uint64{100 * mib}, want: Fragmentation},
-		"a little less is free":          {oom: with(func(o *play.OutOfMemory) { o.OwnFree = 30*mib - 1 }), limits: []uint64{100 * mib}, want: Shortage},
-		"free, and what may be reserved": {oom: with(func(o *play.OutOfMemory) { o.OwnFree = 20 * mib }), limits: []uint64{110 * mib}, want: Fragmentation},
-		"free in another pool":           {oom: with(func(o *play.OutOfMemory) { o.OwnFree, o.PrivateFree = 20*mib, 10*mib }), limits: []uint64{100 * mib}, want: PoolCause},
-		"a block of others' streams":     {oom: with(func(o *play.OutOfMemory) { o.OwnFree, o.LargestFreeBlock = 40*mib, 30*mib }), limits: []uint64{100 * mib}, want: Shortage},
-		"a block that is too small":      {oom: with(func(o *play.OutOfMemory) { o.OwnFree, o.LargestFreeBlock = 40*mib, 30*mib-1 }), limits: []uint64{100 * mib}, want: Fragmentation},
-		"it reserved more than it may":   {oom: with(func(o *play.OutOfMemory) { o.OwnFree = 29 * mib }), limits: []uint64{90 * mib}, want: Shortage},
+		"nothing free":                                   {oom: asked, limits: []uint64{100 * mib}, want: Shortage},
+		"free, but in pieces":                            {oom: with(func(o *play.OutOfMemory) { o.OwnFree = 30 * mib }), limits: []uint64{100 * mib}, want: Fragmentation},
+		"a little less is free":                          {oom: with(func(o *play.OutOfMemory) { o.OwnFree = 30*mib - 1 }), limits: []uint64{100 * mib}, want: Shortage},
+		"free, and what may be reserved":                 {oom: with(func(o *play.OutOfMemory) { o.OwnFree = 20 * mib }), limits: []uint64{110 * mib}, want: Fragmentation},
+		"free in another pool":                           {oom: with(func(o *play.OutOfMemory) { o.OwnFree, o.PrivateFree = 20*mib, 10*mib }), limits: []uint64{100 * mib}, want: PoolCause},
+		"free in another pool, and what may be reserved": {oom: with(func(o *play.OutOfMemory) { o.OwnFree, o.PrivateFree = 10*mib, 10*mib }), limits: []uint64{110 * mib}, want: PoolCause},
+		"a block of others' streams":                     {oom: with(func(o *play.OutOfMemory) { o.OwnFree, o.LargestFreeBlock = 40*mib, 30*mib }), limits: []uint64{100 * mib}, want: Shortage},
+		"a block that is too small":                      {oom: with(func(o *play.OutOfMemory) { o.OwnFree, o.LargestFreeBlock = 40*mib, 30*mib-1 }), limits: []uint64{100 * mib}, want: Fragmentation},
+		"it reserved more than it may":                   {oom: with(func(o *play.OutOfMemory) { o.OwnFree = 29 * mib }), limits: []uint64{90 * mib}, want: Shortage},
 		"more is requested than there is": {oom: with(func(o *play.OutOfMemory) { o.OwnFree = 30 * mib }), limits: []uint64{100 * mib},
 			change: func(c *Comparison) { peak(c.Workload, 101*mib) }, want: Shortage},
 		"as much is requested as there is": {oom: with(func(o *play.OutOfMemory) { o.OwnFree = 30 * mib }), limits: []uint64{100 * mib},
 			change: func(c *Comparison) { peak(c.Workload, 100*mib) }, want: Fragmentation},
 		"in a pool that is not told": {oom: with(func(o *play.OutOfMemory) { o.InPool = true }), limits: []uint64{100 * mib},
 			change: func(c *Comparison) { c.Workload.Unrecorded.PoolFailures = 1 }, want: PoolCause},
+		"another request, and a pool is not told": {oom: asked, limits: []uint64{100 * mib},
+			change: func(c *Comparison) { c.Workload.Unrecorded.PoolFailures = 1 }, want: Shortage},
 		"in a pool that is told":          {oom: with(func(o *play.OutOfMemory) { o.InPool = true }), limits: []uint64{100 * mib}, want: Shortage},
 		"in pieces, if the most is meant": {oom: with(func(o *play.OutOfMemory) { o.OwnFree = 20 * mib }), limits: []uint64{100 * mib, 110 * mib}, want: Shortage},
 		"in pieces, if the most is meant, and others are better": {oom: with(func(o *play.OutOfMemory) { o.OwnFree = 20 * mib }), limits: []uint64{100 * mib, 110 * mib},
@@ -97,6 +102,24 @@ func TestCause(t *testing.T) {
 		}, want: UnknownCause},
 		"a failure that is reproduced": {oom: asked, limits: []uint64{100 * mib}, change: func(c *Comparison) {
 			c.Predictions[0].Recorded, c.Workload.Unrecorded.OOMs = true, 1
+		}, want: Shortage},
+		"nothing failed, and it is not reproduced": {oom: asked, limits: []uint64{100 * mib}, change: func(c *Comparison) {
+			c.Predictions[0].Recorded, c.Verification.Differences = true, make([]play.Difference, 1)
+		}, want: Shortage},
+		"a failure under another limit": {oom: asked, limits: []uint64{100 * mib}, change: func(c *Comparison) {
+			c.Workload.Unrecorded.OOMs, c.Verification.Differences = 1, make([]play.Difference, 1)
+		}, want: Shortage},
+		"the record has no failure": {oom: asked, limits: []uint64{100 * mib}, change: func(c *Comparison) {
+			c.Predictions[0].FirstOOM, c.Predictions[0].LastOOM = nil, &asked
+			c.Workload.Requests = []history.Request{{Kind: history.FailedMalloc, Bytes: 30 * mib}}
+		}, want: NoCause},
+		"no present settings": {oom: asked, limits: []uint64{100 * mib}, change: func(c *Comparison) { c.Predictions = nil }, want: NoCause},
+		"another request that is not the end": {oom: asked, limits: []uint64{100 * mib}, change: func(c *Comparison) {
+			last := with(func(o *play.OutOfMemory) { o.OwnFree = 30 * mib })
+			c.Predictions[0].LastOOM = &last
+		}, want: Shortage},
+		"the same request at the end": {oom: asked, limits: []uint64{100 * mib}, change: func(c *Comparison) {
+			c.Workload.Requests = []history.Request{{Kind: history.FailedMalloc, Bytes: 30 * mib}}
 		}, want: Shortage},
 		"another request at the end": {oom: asked, limits: []uint64{100 * mib}, change: func(c *Comparison) {
 			last := with(func(o *play.OutOfMemory) { o.OwnFree = 30 * mib })
@@ -128,6 +151,9 @@ func TestCauseOnFullDevice(t *testing.T) {
 		"others took what does not help":  {100 * mib, 110 * mib, 110 * mib, true, false, 30 * mib, Shortage},
 		"a limit is given":                {100 * mib, 130 * mib, 100 * mib, true, true, 30 * mib, Shortage},
 		"one request above all":           {100 * mib, 110 * mib, 100 * mib, false, false, 111 * mib, Shortage},
+		"one request of all":              {100 * mib, 110 * mib, 100 * mib, false, false, 110 * mib, Fragmentation},
+		"one request above what is given": {100 * mib, 110 * mib, 100 * mib, false, true, 111 * mib, Fragmentation},
+		"one request above all then":      {100 * mib, 110 * mib, 100 * mib, true, false, 111 * mib, Fragmentation},
 	} {
 		oom := asked
 		oom.Requested = test.asked
@@ -141,6 +167,105 @@ func TestCauseOnFullDevice(t *testing.T) {
 		if got := c.Cause(); got != test.want {
 			t.Errorf("%s: %s, not %s", what, got, test.want)
 		}
+		c.Predictions = append(c.Predictions, Prediction{Settings: other(t, "expandable_segments:True"), Runs: make([]CountedRun, 1)})
+		if got := c.Cause(); test.want == OtherProcess && got != test.want {
+			t.Errorf("%s, and others are better: %s", what, got)
+		}
+	}
+}
+
+// A request above a memory fraction is no shortage of the device.
+func TestCauseUnderFraction(t *testing.T) {
+	c := compared(history.FractionLimit, []uint64{100 * mib}, failing(play.OutOfMemory{Requested: 111 * mib, OwnFree: 120 * mib}, 2))
+	if got := c.Cause(); got != Fragmentation {
+		t.Error(got)
+	}
+}
+
+// TestLimitRange: from the smallest to the largest limit of the likeliest reading.
+func TestLimitRange(t *testing.T) {
+	reading := func(bytes uint64, emptied, drift bool) history.Reading {
+		return history.Reading{Limits: history.Limits{Fraction: bytes}, EmptyCache: emptied, Drift: drift}
+	}
+	for what, test := range map[string]struct {
+		kind      history.LimitKind
+		given     bool
+		readings  []history.Reading
+		low, high uint64
+	}{
+		"none":                    {history.NoLimit, false, []history.Reading{reading(0, true, false)}, 0, 0},
+		"one":                     {history.FractionLimit, false, []history.Reading{reading(7, false, false)}, 7, 7},
+		"several, in any order":   {history.FractionLimit, false, []history.Reading{reading(7, false, false), reading(9, false, false), reading(5, false, false), reading(6, false, false)}, 5, 9},
+		"without drift":           {history.FractionLimit, false, []history.Reading{reading(7, false, false), reading(5, false, true), reading(9, false, true)}, 7, 7},
+		"of one kind":             {history.UnknownLimit, false, []history.Reading{reading(7, false, false), reading(9, true, false), reading(5, true, false)}, 7, 7},
+		"perhaps none":            {history.UnknownLimit, false, []history.Reading{reading(0, false, false), reading(7, false, false), reading(8, false, false)}, 7, 8},
+		"in the end perhaps none": {history.UnknownLimit, false, []history.Reading{reading(7, false, false), reading(0, false, false)}, 7, 7},
+		"none, or then":           {history.UnknownLimit, false, []history.Reading{reading(0, true, false), reading(7, false, false), reading(8, false, false)}, 7, 8},
+		"given":                   {history.FractionLimit, true, []history.Reading{reading(7, false, false), reading(7, true, false)}, 7, 7},
+		"a full device":           {history.DeviceLimit, false, []history.Reading{reading(7, false, false)}, 100, 110},
+		"given, on a full device": {history.DeviceLimit, true, []history.Reading{reading(7, false, false)}, 7, 7},
+	} {
+		c := &Comparison{Workload: &history.Workload{Limit: history.LimitBounds{Kind: test.kind, Least: 100, Most: 110}}, Given: test.given, Readings: test.readings}
+		if low, high := c.LimitRange(); low != test.low || high != test.high {
+			t.Errorf("%s: from %d to %d, not from %d to %d", what, low, high, test.low, test.high)
+		}
+	}
+}
+
+// TestLargestHolders: who holds most after a request, by the line that allocated, the start, or the size.
+func TestLargestHolders(t *testing.T) {
+	at := func(line int) *snapshot.Context {
+		return &snapshot.Context{Frames: snapshot.Frames{{Filename: "train.py", Line: line, Name: "step"}}}
+	}
+	first := at(1)
+	w := &history.Workload{Allocations: 9}
+	add := func(kind history.RequestKind, id int32, bytes uint64, context *snapshot.Context) {
+		w.Requests = append(w.Requests, history.Request{Kind: kind, ID: id, Bytes: bytes, Entry: int32(len(w.Trace))})
+		w.Trace = append(w.Trace, snapshot.TraceEntry{Context: context})
+	}
+	add(history.Malloc, 0, 10, first)
+	add(history.Malloc, 1, 20, at(2))
+	add(history.Malloc, 2, 15, at(1)) // another stack of the same line
+	add(history.FailedMalloc, 3, 500, at(2))
+	add(history.Malloc, 4, 40, nil)
+	add(history.Free, 1, 20, nil)
+	add(history.Malloc, 5, 1, first)
+	add(history.Malloc, 6, 900, at(3))
+	add(history.Malloc, 7, 41, nil)
+	add(history.Free, 0, 10, nil)
+	tell := func(list []Holder) (text string) {
+		for _, h := range list {
+			line := 0
+			if h.Entry != nil {
+				line = h.Entry.Context.Frames[0].Line
+			}
+			text += fmt.Sprintf("%d: %d of %d; ", line, h.Bytes, h.Count)
+		}
+		return text
+	}
+	for _, test := range []struct {
+		requests, most int
+		want           string
+	}{
+		{7, 9, "0: 40 of 1; 1: 26 of 3; "},
+		{7, 1, "0: 40 of 1; "},
+		{5, 9, "0: 40 of 1; 1: 25 of 2; 2: 20 of 1; "},
+		{1, 9, "1: 10 of 1; "},
+		{8, 2, "3: 900 of 1; 0: 40 of 1; "},
+		{10, 9, "3: 900 of 1; 0: 41 of 1; 0: 40 of 1; 1: 16 of 2; "},
+	} {
+		if got := tell(LargestHolders(w, test.requests, test.most)); got != test.want {
+			t.Errorf("after %d, %d: %s, not %s", test.requests, test.most, got, test.want)
+		}
+	}
+	failed := &history.Workload{Allocations: 1, Requests: []history.Request{{Kind: history.FailedMalloc, Bytes: 30}}, Trace: make([]snapshot.TraceEntry, 1)}
+	if got := LargestHolders(failed, 1, 9); len(got) != 0 {
+		t.Errorf("%+v", got)
+	}
+	start := &history.Workload{Allocations: 3, Requests: []history.Request{{Kind: history.Malloc, ID: 2, Bytes: 30}}, Trace: make([]snapshot.TraceEntry, 1)}
+	start.InitialSegments = []spec.Segment{{Blocks: []spec.Block{{RequestedSize: 50, State: spec.ActiveAllocated}, {RequestedSize: 60, State: spec.ActiveAllocated}}}}
+	if got := LargestHolders(start, 1, 9); len(got) != 2 || !got[0].Start || got[0].Bytes != 110 || got[0].Count != 2 || got[1].Start {
+		t.Errorf("%+v", got)
 	}
 }
 
