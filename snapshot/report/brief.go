@@ -272,6 +272,6 @@ func (it *Iterations) placeOf(s *GrowingSite) string {
 }
 
 func (it *Iterations) growthInBrief(s *GrowingSite) string {
-	by := fmt.Sprintf("%s grows by %s an iteration", it.placeOf(s), spec.FormatSize(uint64(s.Slope)))
+	by := fmt.Sprintf("%s: %s more each iteration", it.placeOf(s), spec.FormatSize(uint64(s.Slope)))
 	return brief.FirstThatFits(by+fmt.Sprintf(", from %s to %s", spec.FormatSize(s.AtEnd[0]), spec.FormatSize(s.AtEnd[len(s.AtEnd)-1])), by)
 }

@@ -88,7 +88,7 @@ func TestGrowth(t *testing.T) {
 	}
 	if want := (brief.Lines{
 		Happened: "Memory of rank 0 grows from iteration to iteration; no request failed in 4 iterations",
-		Diff:     "train.py:10 grows by 10.00 MiB an iteration, from 100.00 MiB to 400.00 MiB",
+		Diff:     "train.py:10: 10.00 MiB more each iteration, from 100.00 MiB to 400.00 MiB",
 		Try:      "find what keeps the memory of train.py:10 from one iteration to the next",
 	}); got.Brief != want {
 		t.Errorf("%q", got.Brief)

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -93,13 +95,16 @@ func TestBriefOfPeak(t *testing.T) {
 	}
 }
 
-// TestBriefOfAll: whatever the input, each line fits, no line is empty but the cause of a run that
-// cannot be repeated, and a table fits a terminal and keeps its last column.
+// TestBriefOfAll: whatever the input, each line fits, the sizes of what happened and why are those of the long
+// text, no line is empty but the cause of a run that cannot be repeated, and a table fits a terminal and keeps its
+// last column.
 func TestBriefOfAll(t *testing.T) {
 	files, _ := filepath.Glob("testdata/snapshots/*.pickle.gz")
 	more, _ := filepath.Glob("../../../shared/reports*/*.pickle")
 	small, _ := filepath.Glob("../../../shared/reports/*.json")
-	for _, file := range append(append(files, more...), small...) {
+	hostile, _ := filepath.Glob("../../../shared/hostile/xss.json")
+	others, _ := filepath.Glob("../../../shared/snapshots-*/*.pickle.gz")
+	for _, file := range slices.Concat(files, more, small, hostile, others) {
 		f, err := snapshot.Open(file)
 		if err != nil {
 			t.Fatal(err)
@@ -122,6 +127,12 @@ func TestBriefOfAll(t *testing.T) {
 		}
 		if fails := c.Failing() != nil; lines.Cause != "" && !fails || lines.Peak != "" && fails {
 			t.Errorf("%s: %q", file, lines)
+		}
+		long := told(c).Verdict() + told(c).Details()
+		for _, size := range regexp.MustCompile(`[0-9]+(\.[0-9]+)? (bytes|KiB|MiB|GiB)`).FindAllString(lines.Happened+lines.Cause, -1) {
+			if !strings.Contains(long, size) {
+				t.Errorf("%s: %s of %q is not in the long text: %s", file, size, lines, long)
+			}
 		}
 		if lines.Happened == "" || lines.Try == "" && c.Recommended() != nil {
 			t.Errorf("%s: %q", file, lines)

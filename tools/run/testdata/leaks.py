@@ -6,6 +6,7 @@ import torch
 from torch import nn
 
 torch.manual_seed(0)
+torch.cuda.init()  # "gaugeblock run" begins its own record then
 torch.cuda.memory._record_memory_history(stacks="python")
 model = nn.Sequential(nn.Linear(256, 1024), nn.ReLU(), nn.Linear(1024, 256)).cuda()
 optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
