@@ -60,16 +60,13 @@ func (d *Data) cause() string {
 func (c *Compared) brief(a, b *Data) brief.Lines {
 	happened := func(nameA, nameB, than string) string { return c.happenedInBrief(a, b, nameA, nameB, than) }
 	lines := brief.Lines{Happened: brief.Headline(happened(c.A, c.B, c.A), happened(c.A, c.B, ""), happened("the first", "the second", "the first"), happened("the first", "the second", ""))}
-	diff := c.diffInBrief(a, b)
 	switch inA, inB := a.cause(), b.cause(); {
 	case inA == "" && inB == "":
-		lines.Diff = diff
+		lines.Diff = c.diffInBrief(a, b, "")
 	case inA == "" || inB == "" || inA == inB:
-		cause := cmp.Or(inB, inA)
-		lines.Cause = brief.FirstThatFits(cause+"; "+diff, cause)
+		lines.Cause = c.diffInBrief(a, b, cmp.Or(inB, inA))
 	default:
-		both := fmt.Sprintf("%s in the first, %s in the second", inA, inB)
-		lines.Cause = brief.FirstThatFits(both+"; "+diff, both)
+		lines.Cause = c.diffInBrief(a, b, fmt.Sprintf("%s in the first, %s in the second", inA, inB))
 	}
 	lines.Try = c.tryInBrief(a, b)
 	return lines.Fit()
@@ -101,27 +98,32 @@ func (c *Compared) happenedInBrief(a, b *Data, nameA, nameB, than string) string
 
 func lower(text string) string { return strings.ToLower(text[:1]) + text[1:] }
 
-// diffInBrief is the settings, if they changed, and the call site that changed most.
-func (c *Compared) diffInBrief(a, b *Data) string {
-	site := "no call site changed noticeably"
+// diffInBrief is, behind a cause, the settings, if they changed, and the call site that changed most.
+func (c *Compared) diffInBrief(a, b *Data, cause string) string {
+	sites := []string{"no call site changed noticeably"}
 	switch r := c.changed(a, b); {
 	case len(r) > 0:
-		site = c.changeInBrief(r[0])
+		short := c.nameInBrief(r[0]) + " " + r[0].verb() + " by " + spec.FormatSize(uint64(abs(r[0].change())))
+		sites = []string{fmt.Sprintf("%s, from %s to %s", short, spec.FormatSize(r[0].A[0]), spec.FormatSize(r[0].B[0])), short}
 	case hasFrames(a.totals) != hasFrames(b.totals):
-		site = "call sites cannot be compared: only one was recorded with call stacks"
+		sites[0] = "call sites cannot be compared: only one was recorded with call stacks"
 	}
-	before, after := settingsInText(&a.Summary), settingsInText(&b.Summary)
-	if before == after {
-		return site
+	settings := []string{""}
+	if before, after := settingsInText(&a.Summary), settingsInText(&b.Summary); before != after {
+		settings = []string{before + ", then " + after, "the settings changed"}
 	}
-	return brief.FirstThatFits(
-		fmt.Sprintf("%s, then %s; %s", before, after, site), "the settings changed; "+site, "the settings changed")
-}
-
-// changeInBrief says by how much a call site changed.
-func (c *Compared) changeInBrief(r *ComparedSite) string {
-	change, sizes := c.nameInBrief(r)+" "+r.verb()+" by "+spec.FormatSize(uint64(abs(r.change()))), fmt.Sprintf(", from %s to %s", spec.FormatSize(r.A[0]), spec.FormatSize(r.B[0]))
-	return brief.FirstThatFits(change+sizes, change)
+	var forms []string
+	join := func(parts ...string) {
+		forms = append(forms, strings.Join(slices.DeleteFunc(parts, func(part string) bool { return part == "" }), "; "))
+	}
+	for _, changed := range settings {
+		for _, site := range sites {
+			join(cause, changed, site)
+		}
+	}
+	join(cause, settings[len(settings)-1])
+	join(cause)
+	return brief.FirstThatFits(forms...)
 }
 
 // nameInBrief is the file and line of a call site.
