@@ -24,6 +24,9 @@ func TestBudget(t *testing.T) {
 	if err := small.Check(); !errors.As(err, &excess) || excess.Limit != 1 {
 		t.Errorf("after 257 calls: %v", err)
 	}
+	if got := New(3 << 20); (&ExcessError{got.limit}).Error() != "this needs more than 3145728 bytes (3.00 MiB) of memory, which --max-memory raises" {
+		t.Error(&ExcessError{got.limit})
+	}
 	var none *Budget
 	if none.Check() != nil || none.Err() != nil {
 		t.Error("no budget is exceeded")

@@ -4,6 +4,7 @@ import (
 	"archive/zip"
 	"bytes"
 	"crypto/sha256"
+	"debug/buildinfo"
 	"encoding/base64"
 	"fmt"
 	"io"
@@ -12,6 +13,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"testing"
@@ -64,7 +66,8 @@ func TestBinaries(t *testing.T) {
 		"cmd/gaugeblock/main.go": "package main\n\nvar released string\n\nfunc main() { print(released) }\n",
 	})
 	defer func(all []platform) { platforms = all }(platforms)
-	platforms = []platform{{runtime.GOOS, runtime.GOARCH, "any", false}}
+	host := platform{runtime.GOOS, runtime.GOARCH, "any", false}
+	platforms = []platform{host, host}
 	var said bytes.Buffer
 	if status := run([]string{"binaries", "new/to", "1.2.0"}, &said); status != 0 || said.Len() != 0 {
 		t.Fatal(status, &said)
@@ -75,7 +78,7 @@ func TestBinaries(t *testing.T) {
 		t.Fatal(err)
 	}
 	sums, err := os.ReadFile("new/to/SHA256SUMS")
-	if want := fmt.Sprintf("%x  %s\n", sha256.Sum256(text), name); err != nil || string(sums) != want {
+	if want := strings.Repeat(fmt.Sprintf("%x  %s\n", sha256.Sum256(text), name), 2); err != nil || string(sums) != want {
 		t.Errorf("%q, not %q; %v", sums, want, err)
 	}
 	if info, err := os.Stat("new/to/SHA256SUMS"); err != nil || info.Mode().Perm()&0o444 != 0o444 || info.Mode().Perm()&0o111 != 0 {
@@ -83,6 +86,16 @@ func TestBinaries(t *testing.T) {
 	}
 	if out, err := exec.Command(filepath.Join("new/to", name)).CombinedOutput(); err != nil || string(out) != "1.2.0" {
 		t.Errorf("%q, %v", out, err)
+	}
+	for fake, want := range map[bool]string{false: "0", true: "1"} { // the libraries of the fake GPU need C
+		host.fake = fake
+		if err := host.command("built", "1.2.0"); err != nil {
+			t.Fatal(err)
+		}
+		info, err := buildinfo.ReadFile("built")
+		if err != nil || !slices.Contains(info.Settings, debug.BuildSetting{Key: "CGO_ENABLED", Value: want}) {
+			t.Errorf("with the fake GPU %v: %v, %v", fake, info.Settings, err)
+		}
 	}
 	if got := (platform{system: "windows"}).suffix() + (platform{system: "darwin"}).suffix(); got != ".exe" {
 		t.Error(got)
