@@ -328,7 +328,7 @@ func TestReportFolder(t *testing.T) {
 		return status, stdout.String() + stderr.String()
 	}
 	for range 2 {
-		if status, says := report(); status != statusExact || !strings.HasPrefix(says, filepath.Join(out, "index.html")+"\nNo rank of 3 ran out of memory: odd.pickle.gz reserves most, 592.00 MiB") {
+		if status, says := report(); status != statusExact || !strings.HasPrefix(says, filepath.Join(out, "index.html")+"\nNo rank of 3 ran out of memory: the worst reserves most, 592.00 MiB") {
 			t.Fatalf("status %d, %s", status, says)
 		}
 	}
