@@ -9,7 +9,6 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 	"strings"
 
 	"github.com/dustin/go-humanize/english"
@@ -101,7 +100,7 @@ func (c *reportCommand) Run(env *environment) error {
 		return err
 	}
 	fmt.Fprint(env.stderr, c.Limit.question("--limit"), c.Memory.question("--device-memory"), c.Capacity.question("--capacity"))
-	defer debug.SetMemoryLimit(debug.SetMemoryLimit(c.MaxMemory.heap()))
+	defer c.MaxMemory.bound()()
 	if ranks && c.intoFolder() {
 		return c.folder(env, files)
 	}

@@ -175,8 +175,8 @@ func (r *RankBuilder) brief(c *Compared, worst *Data, byAllocated []int) brief.L
 	if c == nil {
 		return lines.Fit()
 	}
-	for i := range c.Rows {
-		if row := &c.Rows[i]; row.change() > 0 && row.Stack != noStack && row.noticeable(w.PeakAllocated) {
+	for i := range c.lines {
+		if row := &c.lines[i]; row.change() > 0 && row.Stack != noStack && row.noticeable(w.PeakAllocated) {
 			lines.Try = "look first at " + c.Stacks.place(row.Stack)
 			lines.Try = brief.FirstThatFits(fmt.Sprintf("%s: %s on %s, %s on %s", lines.Try, spec.FormatSize(row.B[0]), c.B, spec.FormatSize(row.A[0]), c.A), lines.Try)
 			break

@@ -112,7 +112,7 @@ func TestBriefsOfAll(t *testing.T) {
 		r := ranks.Ranks(nil, worst)
 		text := r.Verdict + longText(worst)
 		if r.Against != nil {
-			for _, row := range r.Against.Rows {
+			for _, row := range r.Against.lines {
 				text += spec.FormatSize(row.A[0]) + ", " + spec.FormatSize(row.B[0]) + "; "
 			}
 		}

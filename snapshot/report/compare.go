@@ -25,6 +25,8 @@ type Compared struct {
 	Rows    []ComparedSite `json:"rows"` // the largest change first
 	More    int            `json:"more"`
 	Stacks  stacks         `json:"stacks"`
+
+	lines []ComparedSite // the three that changed most, whatever the category
 }
 
 // ComparedSite is a call site in two snapshots.
@@ -111,8 +113,48 @@ func compareReports(a, b *Data, wanted func(*ComparedSite) bool) *Compared {
 		rows[i].Stack = c.Stacks.add(of.frames)
 		c.Rows = append(c.Rows, rows[i])
 	}
+	c.lines = c.joinLines(pairs, wanted)
 	c.Brief, c.Verdict = c.brief(a, b), c.verdict(a, b)
 	return c
+}
+
+// joinLines adds up the sites of one line that differ in their category, and returns the three that changed most.
+func (c *Compared) joinLines(pairs []pair, wanted func(*ComparedSite) bool) []ComparedSite {
+	at := map[comparedKey]int{}
+	var rows []ComparedSite
+	var of []*siteTotals
+	for _, p := range pairs {
+		site := cmp.Or(p.b, p.a)
+		key := keyOfSite(site)
+		key.category = uncategorized
+		i, known := at[key]
+		if !known {
+			i = len(rows)
+			at[key] = i
+			rows, of = append(rows, ComparedSite{Stack: noStack, Size: site.size, Start: site.start}), append(of, site)
+		}
+		if row := &rows[i]; p.a != nil {
+			row.A.add(p.a.peak)
+			row.EndA.add(p.a.end)
+		}
+		if row := &rows[i]; p.b != nil {
+			row.B.add(p.b.peak)
+			row.EndB.add(p.b.end)
+		}
+	}
+	order := make([]int, 0, len(rows))
+	for i := range rows {
+		if wanted(&rows[i]) {
+			order = append(order, i)
+		}
+	}
+	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(abs(rows[j].change()), abs(rows[i].change())) })
+	var most []ComparedSite
+	for _, i := range order[:min(3, len(order))] {
+		rows[i].Stack = c.Stacks.add(of[i].frames)
+		most = append(most, rows[i])
+	}
+	return most
 }
 
 func abs(n int64) int64 { return max(n, -n) }
@@ -217,11 +259,11 @@ func (c *Compared) verdict(a, b *Data) string {
 
 // changed are the call sites that changed most, at most three.
 func (c *Compared) changed(a, b *Data) (list []*ComparedSite) {
-	for i := range c.Rows[:min(3, len(c.Rows))] {
-		if !c.Rows[i].noticeable(max(a.Summary.PeakAllocated, b.Summary.PeakAllocated)) {
+	for i := range c.lines {
+		if !c.lines[i].noticeable(max(a.Summary.PeakAllocated, b.Summary.PeakAllocated)) {
 			break
 		}
-		list = append(list, &c.Rows[i])
+		list = append(list, &c.lines[i])
 	}
 	return list
 }

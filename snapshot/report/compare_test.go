@@ -85,7 +85,7 @@ func TestCompare(t *testing.T) {
 	b.Brief = &brief.Lines{Happened: "Out of memory at x.py:1", Cause: "fragmentation: ...", Try: "export X"}
 	want3 = brief.Lines{
 		Happened: "Only after ran out of memory: it has 38.00 MiB allocated at its peak, 23.00 MiB more than before",
-		Cause:    "fragmentation; the settings changed; train.py:10 grew by 20.00 MiB", Try: "export X",
+		Cause:    "fragmentation; the default settings, then a:1; train.py:10 grew by 20.00 MiB", Try: "export X",
 	}
 	if got := Compare(a, b).Brief; got != want3 {
 		t.Errorf("%q", got)

@@ -150,6 +150,7 @@ func (it *Iterations) grow(groups []Group, builders []*RankBuilder, whole []int,
 		for k := range totals {
 			s := &totals[k]
 			key := keyOfSite(s)
+			key.category = uncategorized
 			if _, known := at[key]; !known {
 				at[key] = len(sites)
 				sites = append(sites, site{GrowingSite{Size: s.size, Start: s.start}, s})
