@@ -64,7 +64,14 @@ func (c *Compared) brief(a, b *Data) brief.Lines {
 	case inA == "" && inB == "":
 		lines.Diff = c.diffInBrief(a, b, "")
 	case inA == "" || inB == "" || inA == inB:
-		lines.Cause = c.diffInBrief(a, b, cmp.Or(inB, inA))
+		cause := cmp.Or(inB, inA)
+		if lines.Cause = c.diffInBrief(a, b, cause); lines.Cause == cause { // there is room for its reason
+			failed := b
+			if inB == "" {
+				failed = a
+			}
+			lines.Cause = failed.Brief.Cause
+		}
 	default:
 		lines.Cause = c.diffInBrief(a, b, fmt.Sprintf("%s in the first, %s in the second", inA, inB))
 	}
