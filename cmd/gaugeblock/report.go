@@ -143,7 +143,10 @@ func (c *reportCommand) Run(env *environment) error {
 
 // writeBriefs writes the three lines of a page to standard error, since standard output has the page or its name.
 func (e *environment) writeBriefs(page *memoryreport.Page) {
-	for _, lines := range page.Briefs() {
+	for i, lines := range page.Briefs() {
+		if i > 0 {
+			fmt.Fprintln(e.stderr)
+		}
 		writeBrief(e.stderr, e.stderr, lines)
 	}
 }

@@ -64,7 +64,14 @@ func (c *Compared) brief(a, b *Data) brief.Lines {
 	case inA == "" && inB == "":
 		lines.Diff = c.diffInBrief(a, b, "")
 	case inA == "" || inB == "" || inA == inB:
-		lines.Cause = c.diffInBrief(a, b, cmp.Or(inB, inA))
+		cause := cmp.Or(inB, inA)
+		if lines.Cause = c.diffInBrief(a, b, cause); lines.Cause == cause { // there is room for its reason
+			failed := b
+			if inB == "" {
+				failed = a
+			}
+			lines.Cause = failed.Brief.Cause
+		}
 	default:
 		lines.Cause = c.diffInBrief(a, b, fmt.Sprintf("%s in the first, %s in the second", inA, inB))
 	}
@@ -121,7 +128,9 @@ func (c *Compared) diffInBrief(a, b *Data, cause string) string {
 			join(cause, changed, site)
 		}
 	}
-	join(cause, settings[len(settings)-1])
+	for _, changed := range settings {
+		join(cause, changed)
+	}
 	join(cause)
 	return brief.FirstThatFits(forms...)
 }
@@ -146,7 +155,8 @@ func (c *Compared) tryInBrief(a, b *Data) string {
 	case b.failed():
 		return b.try()
 	case a.failed() && changed:
-		return "the settings of the second, with which no request failed"
+		const others = ", with which no request of the second failed"
+		return brief.FirstThatFits(settingsInText(&b.Summary)+others, "its settings"+others)
 	case a.failed():
 		return "nothing: no request failed in the second"
 	case grown >= 0:

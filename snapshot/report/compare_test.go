@@ -90,7 +90,7 @@ func TestCompare(t *testing.T) {
 	if got := Compare(a, b).Brief; got != want3 {
 		t.Errorf("%q", got)
 	}
-	if got := Compare(b, a).Brief; got.Try != "the settings of the second, with which no request failed" || !strings.HasPrefix(got.Happened, "Only after ran out of memory: before has 15.00 MiB") {
+	if got := Compare(b, a).Brief; got.Try != "the default settings, with which no request of the second failed" || !strings.HasPrefix(got.Happened, "Only after ran out of memory: before has 15.00 MiB") {
 		t.Errorf("%q", got)
 	}
 }

@@ -230,7 +230,7 @@
     if (!b) return [];
     const [command, condition] = b.try.split("   # "), isCommand = command.startsWith("export "), setting = command.replace(/^export [^=]*=/, "").replace(/ .*/, "");
     return [element("p", {}, b.happened), b.cause && element("p", {}, label("Cause"), b.cause), b.peak && element("p", {}, label("Peak"), b.peak), b.diff && element("p", {}, label("Difference"), b.diff),
-      b.try && element("p", {}, label("Try"), isCommand && shown ? [element("b", {}, setting), condition ? ", " + condition : ""] : isCommand ? copyable(b.try) : element("b", {}, b.try))].filter(Boolean);
+      b.try && element("p", {}, label("Try"), ...(isCommand && shown ? [element("b", {}, setting), condition ? ", " + condition : ""] : [isCommand ? copyable(b.try) : element("b", {}, b.try)]))].filter(Boolean);
   };
 
   // What happened over several reports, and behind a fold what is known of it.

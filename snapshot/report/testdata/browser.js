@@ -40,6 +40,7 @@ const use = () => {
   if (PAGE.includes('"host":{')) check(polygons.has("host"), "pinned host memory is not drawn");
   if (/"segmentsOverTime":{"entries":[1-9]/.test(PAGE) && !pick) check(polygons.has("segments-time"), "segments are not drawn over time");
   look("at first");
+  check(!/\[object |undefined/.test(page.getElementById("main").innerText), "something that is no text is shown");
   if (page.querySelector("#export .export code")) {
     const best = page.querySelectorAll("#whatif tr.best");
     check(best.length === 1 && best[0].textContent.includes("best"), best.length + " settings are marked as the best");
