@@ -85,7 +85,7 @@ var folders = []folder{
 	{"fakegpu/cuda/lib:c", []string{"fakegpu/cuda TestCalls|TestQuestions|TestKernels|TestThreads|TestForms|TestHeaders", "fakegpu/cuda"}},
 	{"fakegpu/cuda/machine", []string{"fakegpu/cuda"}},
 	{"fakegpu/cuda/thin:c", []string{"fakegpu/cuda"}},
-	{"python/gaugeblock:py", []string{"tools/release TestWheel"}},
+	{"python/gaugeblock:py", []string{"tools/release TestPackage", "tools/release TestWheel"}},
 	{"python/site:py", []string{"tools/run"}},
 	{"python/values:cc", []string{"tools/run TestValues"}},
 	{"snapshot/record:py", []string{"snapshot/record"}},
