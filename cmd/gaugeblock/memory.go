@@ -69,7 +69,7 @@ func (s memorySize) bound() (end func()) {
 // is not collected would be most of what a command takes.
 const (
 	ofUse      = 100
-	ofLargeUse = 40
+	ofLargeUse = 60
 	largeUse   = 128 << 20
 )
 
