@@ -100,7 +100,7 @@ func (k *kit) options(area *Area) Options {
 	o := Options{
 		New: k.factory, Every: 16, Align: k.align, Overlook: k.overlooks,
 		caching: area.Name == cachingArea.Name, trusting: k.trusting,
-		keeps: k.keeps, faults: k.faults, limited: k.limited, mayKeep: k.mayKeep,
+		keeps: k.keeps, faults: k.faults, limited: k.limited, mayKeep: k.mayKeep, roomy: k.roomy,
 	}
 	if k.level >= Exact {
 		o.Against = k.against

@@ -45,7 +45,7 @@ func (k *kit) search(area *Area) error {
 			short = 0
 		}
 		if short >= hopelessInARow {
-			done.What += fmt.Sprintf("; not searched further, because the last %d programs ended within %d operations", short, hopeless)
+			done.Stopped = fmt.Sprintf("the last %d programs ended within %d operations", short, hopeless)
 			done.Programs++
 			break
 		}

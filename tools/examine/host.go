@@ -77,9 +77,11 @@ type library struct {
 	served  int       // calls of CUDA in it
 	due     []message // functions of the host that streams have called, for the process to run
 	says    string    // the library's contract, as it says
+	left    string    // CUDA's name of the last error that the latest call has left
 }
 
 func (l *library) contract() string { return l.says }
+func (l *library) leaves() string   { return l.left }
 func (l *library) records() bool    { return l.functions.RecordStream != "" }
 func (l *library) empties() bool    { return l.functions.Reset != "" }
 func (l *library) can() abilities   { return l.functions.can() }
@@ -262,6 +264,7 @@ func (l *library) call(m message) (words [8]uint64, exception string) {
 			if answer.Number != 0 {
 				return answer.Words, "it threw " + string(extra)
 			}
+			l.left = string(extra)
 			return answer.Words, ""
 		case saysEnded:
 			l.ended(endOf(answer.Words[0]))

@@ -115,6 +115,9 @@ func TestFaultsOfCaches(t *testing.T) {
 			_, ops := report.Violations[i].Program()
 			found = found || report.Violations[i].Rule.Name == rule && len(ops) <= 8
 		}
+		if text := report.String(); fault == "keeps_error" && !strings.Contains(text, "cudaPeekAtLastError is 2 (cudaErrorMemoryAllocation)") {
+			t.Errorf("the error has no name:\n%s", text)
+		}
 		if !found || report.Reached < conformance.Safe {
 			t.Errorf("%s: no %s of at most eight operations:\n%v", fault, rule, report)
 		}

@@ -26,6 +26,7 @@ type subject interface {
 	allow(bytes uint64)
 	settle()         // what streams are through with goes back to the driver
 	refused() string // what the driver refused to take back in the latest call; "": nothing
+	leaves() string  // CUDA's name of the error that the latest call has left as the last one
 
 	contract() string // as it says, after begin
 	lacking() []string

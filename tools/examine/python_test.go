@@ -22,7 +22,7 @@ func TestPython(t *testing.T) {
 			t.Fatal(err)
 		}
 		checkReport(t, report, strings.Fields(broken), 7)
-		if !report.Empties || report.Contract.String() != "joined" {
+		if !report.Returns || report.Contract.String() != "joined" {
 			t.Errorf("%v", report)
 		}
 	}

@@ -340,6 +340,7 @@ void (*makeCurrent)(int);             // of the fake GPU: the calling thread's d
 int (*currentDevice)();               // of the fake GPU: the same
 int (*pushed)();                      // of the fake GPU: how many contexts the calling thread has pushed
 std::vector<int (*)()> lastErrors;    // cudaGetLastError of each runtime
+const char *(*errorName)(int);        // cudaGetErrorName
 
 void *pointer(uint64_t word) { return reinterpret_cast<void *>(uintptr_t(word)); }
 uint64_t word(void *p) { return uint64_t(reinterpret_cast<uintptr_t>(p)); }
@@ -434,7 +435,9 @@ void obey(const Message &order) {
 		raised.clear();
 	}
 	functions.finish();
-	answer.words[7] = left() - (before & 0xffff0000);
+	const uint64_t now = left();
+	answer.words[7] = now - (before & 0xffff0000);
+	if (answer.number == 0 && now >> 32 != 0) text = errorName(int(now >> 32));
 	guard();
 	std::lock_guard<std::mutex> one(writing);
 	say(answer, text);
@@ -567,6 +570,7 @@ extern "C" void gaugeblock_open(const char *directory) {
 	for (const char *name : {"/libcudart.so.13", "/libcudart.so.12", "/libnvidia-ml.so.1"}) {
 		void *library = load(fake + name);
 		if (void *last = dlsym(library, "cudaGetLastError")) lastErrors.push_back(reinterpret_cast<int (*)()>(last));
+		if (void *named = dlsym(library, "cudaGetErrorName")) errorName = reinterpret_cast<const char *(*)(int)>(named);
 	}
 	currentDevice = reinterpret_cast<int (*)()>(dlsym(driver, "gaugeblock_current"));
 	pushed = reinterpret_cast<int (*)()>(dlsym(driver, "gaugeblock_pushed"));
