@@ -126,9 +126,6 @@ func (k *kit) fit(area *Area) error {
 		fitted.contract.DestroysStreams = area.has(trace.OpDestroyStream)
 		fitted.contract.Sleeps = area.has(trace.OpSleep)
 		fitted.late = k.hardware
-		if area.Name == lateArea && k.contract.FailingEvents {
-			fitted.Failures = 12
-		}
 	}
 	fitted.Kinds = slices.DeleteFunc(slices.Clone(area.Kinds), func(s Share) bool { return lacks(s.Kind) })
 	fitted.Misuse = slices.DeleteFunc(slices.Clone(area.Misuse), lacks)

@@ -37,6 +37,7 @@ func (r *Report) String() string {
 func (r *Report) searched() string {
 	var operations, programs int
 	var areas, stopped []string
+	why := ""
 	for i := range r.Searched {
 		s := &r.Searched[i]
 		if r.Replay {
@@ -44,10 +45,14 @@ func (r *Report) searched() string {
 		}
 		operations, programs, areas = operations+s.Operations, programs+s.Programs, append(areas, s.Area)
 		if s.Stopped != "" {
-			stopped = append(stopped, fmt.Sprintf("\n%s: not searched further, because %s", s.Area, s.Stopped))
+			stopped, why = append(stopped, s.Area), s.Stopped
 		}
 	}
-	return fmt.Sprintf("searched: %d operations in %d programs of the areas %s%s", operations, programs, strings.Join(areas, ", "), strings.Join(stopped, ""))
+	text := fmt.Sprintf("searched: %d operations in %d programs of the areas %s", operations, programs, strings.Join(areas, ", "))
+	if len(stopped) > 0 {
+		text += fmt.Sprintf("\nof these not searched further, because %s: %s", why, strings.Join(stopped, ", "))
+	}
+	return text
 }
 
 // Summary is the report as JSON has it; tools/examine/README.md explains the fields.
