@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -44,16 +45,21 @@ func (c *whatifCommand) errorText(env *environment) ([]*errortext.Message, error
 		return nil, nil
 	}
 	text, err := io.ReadAll(io.LimitReader(in, mostText))
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", quote.Text(name), err)
+	var list []*errortext.Message
+	if err == nil {
+		list = errortext.FindAll(errortext.Decode(text))
 	}
-	list := errortext.FindAll(errortext.Decode(text))
 	switch {
 	case len(list) > 0:
 		return list, nil
-	case kind == maybeText:
+	case kind == maybeText: // who reads it as a snapshot or a trace says where it is wrong
 		env.stdin = io.MultiReader(bytes.NewReader(text), env.stdin)
 		return nil, nil
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		err = unpack.ErrCutOff
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", quote.Text(name), err)
 	}
 	if why := errortext.NoError(errortext.Decode(text)); why != "" {
 		return nil, fmt.Errorf("%s: %s", quote.Text(name), why)

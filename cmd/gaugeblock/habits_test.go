@@ -80,6 +80,11 @@ func TestCompletionOfShells(t *testing.T) {
 				t.Errorf("%s: status %d, no %q in\n%s", shell, status, part, &stdout)
 			}
 		}
+		for _, empty := range []string{"-a ''", `-W "" --`} {
+			if strings.Contains(stdout.String(), empty) {
+				t.Errorf("%s is told that a flag takes none of any words: %s", shell, empty)
+			}
+		}
 	}
 }
 

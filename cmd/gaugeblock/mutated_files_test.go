@@ -224,3 +224,25 @@ func runsOrPanics(args []string, stdout, stderr io.Writer) (status int, failure 
 	defer func() { failure = recover() }()
 	return run(args, strings.NewReader(""), stdout, stderr), nil
 }
+
+// TestCutOff: wherever a packed file ends too early, a command says what is wrong with which file, and where.
+func TestCutOff(t *testing.T) {
+	traces, err := os.ReadFile(filepath.FromSlash("../../spec/trace/testdata/every-kind.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for file, text := range map[string][]byte{"a.jsonl.gz": traces, "oom.txt.gz": []byte(strings.Repeat(oomMessage, 20)), "oom.json.gz": []byte(`{"log": "` + oomMessage)} {
+		packed := gzipped(text)
+		for n := 2; n < len(packed); n += 1 + len(packed)/60 {
+			path := filepath.Join(t.TempDir(), file)
+			if err := os.WriteFile(path, packed[:n], 0o600); err != nil {
+				t.Fatal(err)
+			}
+			var stdout, stderr bytes.Buffer
+			status, failure := runsOrPanics([]string{"whatif", path}, &stdout, &stderr)
+			if said := stderr.String(); status != statusBadInput || failure != nil || !strings.Contains(said, path) || !place.MatchString(said) {
+				t.Errorf("%d bytes of %s: status %d, %v: %s", n, file, status, failure, said)
+			}
+		}
+	}
+}

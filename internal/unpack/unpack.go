@@ -22,6 +22,9 @@ const bufferBytes = 64 << 10
 // mostLayers is how many layers are taken off: a .pickle.gz in a .zip has two.
 const mostLayers = 3
 
+// ErrCutOff is an input whose layers have no end.
+var ErrCutOff = errors.New("the file ends too early: it was cut off")
+
 // Open takes off the layers of an input. An archive is kept in memory, and may have at most most
 // bytes.
 func Open(in io.Reader, most uint64) (*bufio.Reader, error) {
@@ -34,7 +37,7 @@ func Open(in io.Reader, most uint64) (*bufio.Reader, error) {
 		}
 		inner, err := layer(buffered, most)
 		if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
-			return nil, errors.New("the file ends too early: it was cut off")
+			return nil, ErrCutOff
 		}
 		if err != nil {
 			return nil, err

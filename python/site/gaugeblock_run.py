@@ -44,6 +44,10 @@ written = False
 
 
 def start():
+    try:
+        open(os.path.join(FOLDER, "loaded"), "w").close()  # who finds no answer knows that it is not for want of this
+    except OSError:
+        pass
     local = os.environ.get("LOCAL_WORLD_SIZE", "")
     if local.isdigit() and int(local) > int(os.environ["GAUGEBLOCK_CUDA_DEVICES"]):
         os.environ["GAUGEBLOCK_CUDA_DEVICES"] = str(min(int(local), 16))  # as many as torchrun starts processes

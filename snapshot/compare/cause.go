@@ -61,11 +61,10 @@ func (c *Comparison) Cause() Cause {
 	if b := c.Workload.Limit; b.Moved && !c.Given && c.CauseUnder(oom, max(b.Most, now.PeakReserved)) != c.CauseUnder(oom, low) {
 		return OtherProcess
 	}
-	cause := c.CauseUnder(oom, low)
-	if atMost := c.CauseUnder(oom, high); atMost != cause && c.Recommended() != nil && c.Recommended() != now {
-		return atMost
+	if c.Recommended() != now {
+		return c.CauseUnder(oom, high)
 	}
-	return cause
+	return c.CauseUnder(oom, low)
 }
 
 // asksForMoreThanThereIs reports whether a request alone is larger than what a full device had for
@@ -109,9 +108,6 @@ func (c *Comparison) LimitRange() (low, high uint64) {
 		return b.Least, b.Most
 	}
 	first := c.LimitReading()
-	if c.Given {
-		return first.Bytes(), first.Bytes()
-	}
 	for _, r := range c.Readings {
 		if b := r.Bytes(); b > 0 && !r.Drift && r.EmptyCache == first.EmptyCache {
 			if low == 0 {

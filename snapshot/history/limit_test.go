@@ -74,3 +74,40 @@ func TestReadings(t *testing.T) {
 		}
 	}
 }
+
+// TestGivenReadings: with a limit that is given, a free that may have been empty_cache's is read both ways, unless the
+// limit may have been the recorded one.
+func TestGivenReadings(t *testing.T) {
+	none, full := LimitBounds{Kind: NoLimit, Least: 100}, LimitBounds{Kind: DeviceLimit, Least: 100, Most: 103}
+	emptied := LimitBounds{Kind: UnknownLimit, Least: 100, Most: 130}
+	for _, test := range []struct {
+		what     string
+		bounds   LimitBounds
+		doubtful int
+		given    Limits
+		want     []bool // EmptyCache of the readings
+	}{
+		{"nothing is doubtful", none, 0, Limits{Device: 50}, []bool{true}},
+		{"no limit then, and none now", none, 1, Limits{}, []bool{true}},
+		{"no limit then, and one below the peak", none, 1, Limits{Device: 50}, []bool{true, false}},
+		{"no limit then, and one above the peak", none, 1, Limits{Fraction: 150}, []bool{true}},
+		{"the limit then", full, 1, Limits{Device: 101}, []bool{false}},
+		{"another limit", full, 1, Limits{Device: 110}, []bool{false, true}},
+		{"a limit then, and none now", full, 1, Limits{}, []bool{false, true}},
+		{"likely empty_cache, and another limit", emptied, 1, Limits{Device: 200}, []bool{true, false}},
+		{"likely empty_cache, and a limit that may have been", emptied, 1, Limits{Device: 120}, []bool{false}},
+	} {
+		w := &Workload{Limit: test.bounds}
+		w.Unrecorded.DoubtfulFrees, w.Unrecorded.Refusals = test.doubtful, test.doubtful
+		var got []bool
+		for _, r := range w.GivenReadings(test.given) {
+			if r.Limits != test.given {
+				t.Errorf("%s: %+v", test.what, r)
+			}
+			got = append(got, r.EmptyCache)
+		}
+		if !slices.Equal(got, test.want) {
+			t.Errorf("%s: %v, not %v", test.what, got, test.want)
+		}
+	}
+}

@@ -72,7 +72,7 @@ func (s *allocatorState) undo(e *snapshot.TraceEntry) (consistent bool) {
 		s.active.Set(e.Addr, activeBlock{requested: e.Size, stream: e.Stream, pendingFree: pending})
 	case spec.ActionFreeRequested:
 		completed := slices.Contains(s.skipped, spec.ActionFreeCompleted)
-		consistent = isActive && b.pendingFree || !isActive && completed
+		consistent = b.pendingFree || !isActive && completed
 		s.active.Set(e.Addr, activeBlock{requested: e.Size, size: b.size, next: b.next, stream: e.Stream})
 	case spec.ActionSegmentAlloc, spec.ActionSegmentMap:
 		consistent = s.reserved.remove(spec.Range{Ptr: e.Addr, Bytes: e.Size})

@@ -56,7 +56,7 @@ func (a arguments) String() string {
 func (a arguments) stale(root string) (names []string, err error) {
 	there := map[string]bool{}
 	for _, folder := range folders {
-		all, err := findAll(root, folder.dir, nil)
+		all, err := folder.find(root, nil)
 		if err != nil {
 			return nil, err
 		}

@@ -21,7 +21,7 @@ type folder struct {
 }
 
 // folders are the folders that can be changed, each with the packages whose tests are to notice:
-// all of them, or those of a name.
+// all of them, or those of a name. Go is changed where no other extension stands behind the folder.
 var folders = []folder{
 	{"alloc", []string{"alloc", "tests/concurrent", "tests/golden", "tests/upstream", "tests/linearizability", "tests/property", "tests/earlyreuse", "internal/refinement"}},
 	{"fakegpu", []string{"fakegpu", "tests/earlyreuse", "alloc", "tests/upstream", "tools/check", "tools/replay"}},
@@ -66,6 +66,42 @@ var folders = []folder{
 	{"snapshot/tell", []string{"snapshot/tell", "cmd/gaugeblock TestTranscripts"}},
 	{"snapshot/report", []string{"snapshot/report", "cmd/gaugeblock TestTranscripts"}},
 	{"snapshot", []string{"snapshot", "snapshot/tell TestTranscripts", "cmd/gaugeblock TestTranscripts"}},
+	{"cudaimpl/pluggable/libgaugeblock", []string{"tests/gpu"}},
+	{"fakegpu/cuda/gpus", []string{"tools/run", "cmd/gaugeblock TestRun"}},
+	{"internal/brief", []string{"tools/run", "snapshot/tell TestBrief|TestTranscripts", "cmd/gaugeblock TestTranscripts"}},
+	{"internal/cache", []string{"fakegpu/cuda TestKept", "tools/run TestWhereLibrariesAre", "cmd/gaugeblock TestTorchGet|TestSituations"}},
+	{"internal/inorder", []string{"internal/inorder"}},
+	{"internal/memlimit", []string{"internal/memlimit"}},
+	{"internal/quote", []string{"internal/quote"}},
+	{"internal/rewrite", []string{"internal/rewrite", "tests/mutants", "tests/linearizability/instrument"}},
+	{"internal/sizes", []string{"internal/sizes"}},
+	{"model/abstract/refinement", []string{"model/abstract", "internal/refinement"}},
+	{"model/digest", []string{"model/digest"}},
+	{"tla", []string{"tla"}},
+	{"tools/reference", []string{"snapshot/record", "tools/replay", "tests/golden"}},
+	{"tools/torch/binary", []string{"tools/torch"}},
+	{"cudaimpl:c", []string{"cudaimpl", "tests/gpu"}},
+	{"cudaimpl/pluggable/libgaugeblock/shim:cc", []string{"tests/gpu"}},
+	{"fakegpu/cuda/lib:c", []string{"fakegpu/cuda"}},
+	{"fakegpu/cuda/machine", []string{"fakegpu/cuda"}},
+	{"fakegpu/cuda/thin:c", []string{"fakegpu/cuda"}},
+	{"python/gaugeblock:py", []string{"tools/release TestWheel"}},
+	{"python/site:py", []string{"tools/run"}},
+	{"python/values:cc", []string{"tools/run TestValues"}},
+	{"snapshot/record:py", []string{"snapshot/record"}},
+	{"tools/examine/host:cc", []string{"tools/examine"}},
+	{"tools/examine/host:py", []string{"tools/examine"}},
+	{"tools/examine/programs:cc", []string{"tools/examine"}},
+	{"tools/examine/programs:py", []string{"tools/examine"}},
+	{"tools/torch/binary/adaptor:cc", []string{"tools/torch"}},
+	{"tools/torch/cplusplus:cc", []string{"tools/torch"}},
+}
+
+// ofDevelopers are the folders outside of tests/ whose code no user runs: they serve tests, or build something.
+var ofDevelopers = []string{
+	"fakegpu/cuda/build", "internal/checkout", "internal/churn", "internal/gcpercent", "internal/mutated", "internal/rulenotes",
+	"internal/testfolder", "tools/foreign/build", "tools/foreign/cub", "tools/foreign/cupy", "tools/foreign/program", "tools/foreign/python",
+	"tools/foreign/rmm", "tools/foreign/tms", "tools/torch/bench/native", "tools/zoo/run",
 }
 
 // TestMain tries mutants if it is asked to.
@@ -117,7 +153,7 @@ func run() error {
 		if flag.NArg() > 0 && !slices.Contains(flag.Args(), folder.dir) {
 			continue
 		}
-		chosen, err := choose(root, folder.dir, *wanted, *only, *seed)
+		chosen, err := choose(root, folder, *wanted, *only, *seed)
 		if err != nil {
 			return err
 		}
@@ -131,8 +167,14 @@ func run() error {
 		if *with != "" {
 			tests = strings.Split(*with, ",")
 		}
-		b := &bench{race: *race, workers: max(1, *workers)}
-		r, err := b.tryAll(root, folder.dir, tests, chosen, *n, equivalent)
+		folder.tests = tests
+		var r result
+		if strings.Contains(folder.dir, ":") {
+			r, err = tryLines(root, folder, chosen, *n, equivalent)
+		} else {
+			b := &bench{race: *race, workers: max(1, *workers)}
+			r, err = b.tryAll(root, folder.dir, tests, chosen, *n, equivalent)
+		}
 		if err != nil {
 			failed = errors.Join(failed, fmt.Errorf("%s: %w", folder.dir, err))
 		}
@@ -167,15 +209,24 @@ func (b *bench) tryAll(root, folder string, tests []string, chosen []mutant, n i
 	return r, nil
 }
 
+// find lists the mutants of a folder, of the kinds that are wanted, or of all.
+func (f folder) find(root string, kinds []string) ([]mutant, error) {
+	dir, extension, isLines := strings.Cut(f.dir, ":")
+	if !isLines {
+		return findAll(root, dir, kinds)
+	}
+	return findLines(root, dir, "."+extension, func(kind string) bool { return len(kinds) == 0 || slices.Contains(kinds, kind) })
+}
+
 // choose lists the mutants of a folder in a random order.
-func choose(root, dir, wanted, only string, seed uint64) ([]mutant, error) {
+func choose(root string, f folder, wanted, only string, seed uint64) ([]mutant, error) {
 	names := strings.FieldsFunc(wanted, func(r rune) bool { return r == ',' })
 	for _, name := range names {
 		if !slices.ContainsFunc(kinds, func(k kind) bool { return k.name == name }) {
 			return nil, fmt.Errorf("there is no kind %q", name)
 		}
 	}
-	all, err := findAll(root, dir, names)
+	all, err := f.find(root, names)
 	if err != nil {
 		return nil, err
 	}

@@ -12,6 +12,7 @@ package main
 import (
 	"crypto/sha256"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -52,21 +53,21 @@ var platforms = []platform{
 // version is what PEP 440 calls a release, a candidate or a local version.
 var version = regexp.MustCompile(`^\d+(\.\d+)*((a|b|rc)\d+)?(\+[a-z0-9]+(\.[a-z0-9]+)*)?$`)
 
-func main() {
-	usage := "usage: release wheels|binaries DIR VERSION"
-	if len(os.Args) != 4 || !version.MatchString(os.Args[3]) {
-		fmt.Fprintln(os.Stderr, usage)
-		os.Exit(2)
+func main() { os.Exit(run(os.Args[1:], os.Stderr)) }
+
+// run builds what the arguments ask for, and returns the exit status.
+func run(args []string, say io.Writer) int {
+	if len(args) == 3 && version.MatchString(args[2]) {
+		if build := map[string]func(dir, version string) error{"wheels": wheels, "binaries": binaries}[args[0]]; build != nil {
+			if err := build(args[1], args[2]); err != nil {
+				fmt.Fprintln(say, err)
+				return 1
+			}
+			return 0
+		}
 	}
-	build := map[string]func(dir, version string) error{"wheels": wheels, "binaries": binaries}[os.Args[1]]
-	if build == nil {
-		fmt.Fprintln(os.Stderr, usage)
-		os.Exit(2)
-	}
-	if err := build(os.Args[2], os.Args[3]); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
+	fmt.Fprintln(say, "usage: release wheels|binaries DIR VERSION")
+	return 2
 }
 
 // wheels builds a wheel for each platform.

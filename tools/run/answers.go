@@ -76,6 +76,9 @@ type OutOfMemory struct {
 // there.
 const lackingFile = "lacking"
 
+// loadedFile is written by a Python that has loaded python/site.
+const loadedFile = "loaded"
+
 func readJSON(path string, into any) error {
 	text, err := os.ReadFile(path)
 	if err == nil {

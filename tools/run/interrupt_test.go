@@ -36,6 +36,9 @@ func TestInterruptedTraining(t *testing.T) {
 
 func TestProgress(t *testing.T) {
 	folder := t.TempDir()
+	if got, want := progressOf(folder).String(), "allocated 0 bytes, reserved 0 bytes"; got != want {
+		t.Errorf("%q, not %q", got, want)
+	}
 	write(t, folder, "7.progress", `{"steps": 4, "devices": [{"allocated": 1, "reserved": 2097152}, {"allocated": 3145728, "reserved": 4194304}]}`)
 	write(t, folder, "8.progress", `{"steps": 5, "devices": [{"allocated": 1, "reserved": 2097152}]}`)
 	write(t, folder, "9.progress", `{"steps": `)

@@ -113,4 +113,8 @@ func TestBoundRanks(t *testing.T) {
 	if err := r.Bound(lacking.run); err != nil || len(r.Range.Ranks) != 1 || r.Range.Ranks[0].Most != 4*gib {
 		t.Errorf("%+v, %v", r.Range, err)
 	}
+	alone := &Record{Result: byRanks(gib), Summary: byRanks(gib).Summarize()}
+	if ranges := alone.boundRanks([]*Result{byRanks(gib)}); ranges != nil {
+		t.Errorf("one rank alone has a range of its own: %+v", ranges)
+	}
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -102,7 +101,7 @@ func build(folder string) error {
 			return err
 		}
 	}
-	if err := os.Rename(part, folder); err != nil && !errors.Is(err, fs.ErrExist) && complete(folder) != nil {
+	if err := os.Rename(part, folder); err != nil && complete(folder) != nil { // another process may have built them
 		return err
 	}
 	return nil

@@ -92,6 +92,8 @@ func Run(o Options, folder string) (*Result, error) {
 	}
 	result.Status, result.Interrupted = status(c.ProcessState), interrupted
 	result.Assume = o.Assume
+	_, notLoaded := os.Stat(filepath.Join(folder, loadedFile))
+	result.unread = notLoaded != nil && startsPython(o.Command[0])
 	result.GPU, result.Memory, result.Seconds = o.GPU.Word, o.memory(), time.Since(started).Seconds()
 	return result, nil
 }

@@ -18,6 +18,8 @@ type Result struct {
 	// Settings is what was found out about other settings after a failure: that of the caller, who
 	// has compared them; nil: nothing.
 	Settings *OtherSettings `json:"other_settings,omitempty"`
+
+	unread bool // no Python has read PYTHONPATH
 }
 
 // Worst is the process and the device on which most was reserved; nil if no process used a GPU.

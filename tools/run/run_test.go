@@ -114,6 +114,33 @@ func TestPythonWithoutTorch(t *testing.T) {
 	}
 }
 
+// A Python that does not read PYTHONPATH knows nothing of the fake GPU, which is told.
+func TestPythonAlone(t *testing.T) {
+	python, err := exec.LookPath("python3")
+	if err != nil {
+		t.Skip("there is no python3")
+	}
+	needsLibraries(t)
+	const unread, nothing = "no answer: no Python read PYTHONPATH", "no process allocated GPU memory"
+	for want, commands := range map[string][][]string{
+		unread:  {{python, "-I", "-c", "pass"}, {python, "-E", "-c", "pass"}, {python, "-S", "-c", "pass"}, {"env", "-i", python, "-c", "pass"}},
+		nothing: {{python, "-c", "pass"}, {"sh", "-c", python + " -c pass"}, {"true"}},
+	} {
+		for _, command := range commands {
+			if command[0] == "env" { // a script, so that it may be Python
+				script := filepath.Join(t.TempDir(), "script")
+				if err := os.WriteFile(script, []byte("#!/bin/sh\nexec "+strings.Join(command[:4], " ")+" pass\n"), 0o700); err != nil {
+					t.Fatal(err)
+				}
+				command = []string{script}
+			}
+			if got := told(*runs(t, Options{Command: command}, 0)); !strings.Contains(got, want) {
+				t.Errorf("%v: %q", command, got)
+			}
+		}
+	}
+}
+
 // Of a check that stops a program it is known which boolean lets it go on.
 func TestChecks(t *testing.T) {
 	python, err := exec.LookPath("python3")

@@ -44,6 +44,9 @@ func (r *Result) silence() string {
 	if r.Status > signals {
 		return fmt.Sprintf("no answer: the program was ended by signal %d", r.Status-signals)
 	}
+	if r.unread {
+		return "no answer: no Python read PYTHONPATH; -I, -E, -S and another environment leave it out"
+	}
 	return "no process allocated GPU memory through PyTorch, or none could end with an answer"
 }
 

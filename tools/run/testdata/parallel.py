@@ -136,13 +136,13 @@ def tensor():
     train(model, torch.optim.AdamW(model.parameters(), foreach=False))  # some parameters are whole on each rank
 
 
-def pipeline():
+def pipeline(kind=None):
     from torch.distributed.pipelining import PipelineStage, Schedule1F1B
 
     last = RANK == RANKS - 1
     model = Model(max(LAYERS // RANKS, 1), first=RANK == 0, last=last).to(DEVICE)
     stage = PipelineStage(model, RANK, RANKS, DEVICE)
-    schedule = Schedule1F1B(stage, n_microbatches=BATCH, loss_fn=loss_of)
+    schedule = (kind or Schedule1F1B)(stage, n_microbatches=BATCH, loss_fn=loss_of)
     optimizer = torch.optim.AdamW(model.parameters())
     for _ in range(STEPS):
         x = tokens(512)
@@ -166,6 +166,88 @@ def context():
             loss_of(model(x), y).backward()
         optimizer.step()
         optimizer.zero_grad()
+
+
+def wide():
+    """Other sizes: 4 wider blocks, fewer tokens."""
+    global WIDTH, HEADS, LAYERS, VOCABULARY, BATCH
+    WIDTH, HEADS, LAYERS, VOCABULARY, BATCH = 1280, 10, 4, 9000, 3
+
+
+def fsdp1_wide():
+    """In fp32, with PyTorch's defaults."""
+    from torch.distributed.fsdp import FullyShardedDataParallel
+    from torch.distributed.fsdp.wrap import ModuleWrapPolicy
+
+    wide()
+    model = FullyShardedDataParallel(Model(), auto_wrap_policy=ModuleWrapPolicy([Block]), device_id=DEVICE)
+    train(model, torch.optim.SGD(model.parameters(), 0.1, momentum=0.9))
+
+
+def fsdp1_gradients():
+    """Gradients and the optimizer's state are sharded, parameters stay whole until the backward pass (ZeRO 2)."""
+    from torch.distributed.fsdp import FullyShardedDataParallel, ShardingStrategy
+    from torch.distributed.fsdp.wrap import ModuleWrapPolicy
+
+    wide()
+    model = FullyShardedDataParallel(Model(), auto_wrap_policy=ModuleWrapPolicy([Block]), device_id=DEVICE, sharding_strategy=ShardingStrategy.SHARD_GRAD_OP)
+    train(model, torch.optim.AdamW(model.parameters()))
+
+
+def zero_wide():
+    wide()
+    zero()
+
+
+def ddp_unused():
+    """Small buckets, and a layer that takes no part."""
+    wide()
+    model = Model()
+    model.unused = nn.Linear(WIDTH, WIDTH)
+    model = nn.parallel.DistributedDataParallel(model.to(DEVICE), device_ids=[DEVICE.index], bucket_cap_mb=10, find_unused_parameters=True)
+    train(model, torch.optim.SGD(model.parameters(), 0.1, momentum=0.9))
+
+
+def ddp_images():
+    """Convolutions whose batch normalization is over all ranks."""
+    widths = [3, 64, 128, 256, 512]
+    layers = [m for i, o in zip(widths, widths[1:]) for m in (nn.Conv2d(i, o, 3, padding=1), nn.BatchNorm2d(o), nn.ReLU(), nn.MaxPool2d(2))]
+    model = nn.SyncBatchNorm.convert_sync_batchnorm(nn.Sequential(*layers, nn.Flatten(), nn.Linear(512 * 16, 4096), nn.ReLU(), nn.Linear(4096, 1000)))
+    model = nn.parallel.DistributedDataParallel(model.to(DEVICE), device_ids=[DEVICE.index])
+    optimizer = torch.optim.SGD(model.parameters(), 0.1, momentum=0.9)
+    for _ in range(STEPS):
+        size = lengths.choice([64, 80])
+        x = F.interpolate(torch.randn(64, 3, size, size).to(DEVICE), 64)
+        F.cross_entropy(model(x), torch.randint(0, 1000, (64,)).to(DEVICE)).backward()
+        optimizer.step()
+        optimizer.zero_grad()
+
+
+def tensor_sequence():
+    """Tensor parallel with normalization sharded over the sequence."""
+    from torch.distributed.device_mesh import init_device_mesh
+    from torch.distributed.tensor import Replicate, Shard
+    from torch.distributed.tensor.parallel import ColwiseParallel, RowwiseParallel, SequenceParallel, parallelize_module
+
+    wide()
+    model, mesh = Model().to(DEVICE), init_device_mesh("cuda", (RANKS,))
+    parallelize_module(model, mesh, {"embedding": RowwiseParallel(input_layouts=Replicate(), output_layouts=Shard(1)),
+                                     "head": ColwiseParallel(input_layouts=Shard(1), output_layouts=Replicate())})
+    for block in model.blocks:
+        parallelize_module(block, mesh, {
+            "before": SequenceParallel(), "between": SequenceParallel(),
+            "query": ColwiseParallel(input_layouts=Shard(1)), "key": ColwiseParallel(input_layouts=Shard(1)), "value": ColwiseParallel(input_layouts=Shard(1)),
+            "out": RowwiseParallel(output_layouts=Shard(1)),
+            "up": ColwiseParallel(input_layouts=Shard(1)), "down": RowwiseParallel(output_layouts=Shard(1)),
+        })
+    train(model, torch.optim.AdamW(model.parameters(), foreach=False))
+
+
+def pipeline_gpipe():
+    from torch.distributed.pipelining import ScheduleGPipe
+
+    wide()
+    pipeline(ScheduleGPipe)
 
 
 def objects():

@@ -51,6 +51,69 @@ def prefetch(steps=12, layers=10, ahead=2):
             del weight
 
 
+def batches(steps=10, features=4096):
+    """The next batch comes from the host on a side stream, and is made ready there, while the model computes."""
+    model = torch.nn.Sequential(torch.nn.Linear(features, 4096), torch.nn.ReLU(), torch.nn.Linear(4096, 4096), torch.nn.ReLU(), torch.nn.Linear(4096, 10)).cuda()
+    optimizer = torch.optim.SGD(model.parameters(), 0.1, momentum=0.9)
+    side, main = torch.cuda.Stream(), torch.cuda.current_stream()
+    host = [torch.randint(0, 256, (sizes.randrange(2000, 9000), features), dtype=torch.uint8).pin_memory() for _ in range(4)]
+
+    def fetch(i):
+        with torch.cuda.stream(side):
+            return host[i % len(host)].to("cuda", non_blocking=True).float().sub_(128).div_(64)
+
+    coming = fetch(0)
+    for i in range(steps):
+        main.wait_stream(side)
+        x = coming
+        x.record_stream(main)
+        coming = fetch(i + 1)
+        model(x).square().mean().backward()
+        optimizer.step()
+        optimizer.zero_grad()
+
+
+def average(steps=20):
+    """A running average of the parameters is updated on a side stream, from copies."""
+    layers = [torch.randn(sizes.randrange(256, 2048), 2048, device="cuda") for _ in range(16)]
+    averages = [layer.clone() for layer in layers]
+    side, main = torch.cuda.Stream(), torch.cuda.current_stream()
+    for _ in range(steps):
+        for layer, mean in zip(layers, averages):
+            x = torch.randn(sizes.randrange(128, 1024), 2048, device="cuda")
+            layer.add_((x @ layer.T).T @ x, alpha=1e-6)
+            copy = layer.clone()
+            side.wait_stream(main)
+            with torch.cuda.stream(side):
+                mean.lerp_(copy, 0.01)
+            copy.record_stream(side)
+            del copy
+
+
+def offload(steps=8, layers=12):
+    """What a layer made goes to the host on a side stream, and comes back for the backward pass."""
+    side, main = torch.cuda.Stream(), torch.cuda.current_stream()
+    weights = [torch.randn(2048, 2048, device="cuda") / 45 for _ in range(layers)]
+    hosts = [torch.empty(4096, 2048, pin_memory=True) for _ in range(layers)]
+    for _ in range(steps):
+        rows = sizes.randrange(1024, 4096)
+        x = torch.randn(rows, 2048, device="cuda")
+        for weight, host in zip(weights, hosts):
+            side.wait_stream(main)
+            with torch.cuda.stream(side):
+                host[:rows].copy_(x, non_blocking=True)
+            x.record_stream(side)
+            x = torch.relu(x @ weight)
+        for weight, host in zip(reversed(weights), reversed(hosts)):
+            with torch.cuda.stream(side):
+                back = host[:rows].to("cuda", non_blocking=True)
+            main.wait_stream(side)
+            back.record_stream(main)
+            x = (x * (back > 0)) @ weight.T
+            del back
+        del x
+
+
 def main():
     kind, out = sys.argv[1:]
     torch.manual_seed(7)
