@@ -90,9 +90,10 @@ type kit struct {
 	progress   func(done int)
 	devices    int // of programs at most; 0: as many as an area has
 
-	areas  []*Area
-	known  []string // classes that were found
-	report Report
+	areas    []*Area
+	known    []string // classes that were found
+	hopeless bool     // an area was not searched to its end
+	report   Report
 }
 
 // options are those of the trials of an area.

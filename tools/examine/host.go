@@ -93,7 +93,8 @@ func (l *library) begin(gpu *fakegpu.GPU) error {
 		l.close()
 	}
 	l.quit()
-	if l.process == nil {
+	fresh := l.process == nil
+	if fresh {
 		if err := l.start(); err != nil {
 			return err
 		}
@@ -105,11 +106,15 @@ func (l *library) begin(gpu *fakegpu.GPU) error {
 	if err := l.listen(); err != nil {
 		return err
 	}
-	if err := l.order(message{Type: orderStart}); err != nil {
+	if err := l.order(message{Type: orderStart}); err != nil && fresh {
 		return err
 	}
 	for {
 		m, extra, err := l.read()
+		if err != nil && !fresh { // the program before has ended the process that starts them
+			l.close()
+			return l.begin(gpu)
+		}
 		if err != nil {
 			return fmt.Errorf("%s cannot be loaded: %s", quote.Text(l.path), l.with("the process has ended"))
 		}

@@ -20,6 +20,14 @@ func TestHostileLibraries(t *testing.T) {
 		{"dies late", "NoCrashes", "the last words"},
 		{"leaves children", "", ""},
 		{"writes", "", ""},
+		{"writes much", "", ""},
+		{"handles signals and loops", "NoHangs", "did not return within 2s"},
+		{"becomes another", "NoHangs", "did not return within 2s"},
+		{"kills its parent", "NoCrashes", ""},
+		{"ends its thread", "NoCrashes", ""},
+		{"returns twice", "", ""},
+		{"throws a number", "OutOfMemoryIsTrue", "an exception that is no std::exception"},
+		{"lowers its limits", "", ""},
 	} {
 		t.Run(test.does, func(t *testing.T) {
 			library := compile(t, "hostile.cc")

@@ -163,19 +163,27 @@ func (l *lastWords) open() (err error) {
 	return os.Remove(l.said.Name())
 }
 
-// listen begins a program's part.
+// listen begins a program's part. Of what was written before, no more than mostSaid is kept.
 func (l *lastWords) listen() (err error) {
-	l.from, err = l.said.Seek(0, io.SeekEnd)
+	if l.from, err = l.said.Seek(0, io.SeekEnd); err != nil || l.from <= mostSaid {
+		return err
+	}
+	if err = l.said.Truncate(mostSaid); err == nil {
+		l.from, err = l.said.Seek(0, io.SeekEnd)
+	}
 	return err
 }
 
+// mostSaid is how many bytes are looked at, of what all programs write.
+const mostSaid = 1 << 20
+
 // lacking are the lines of the fake GPU's libraries on what is not there, each once.
 func (l *lastWords) lacking() (lines []string) {
-	const most, begin = 1 << 20, "fake CUDA: "
+	const begin = "fake CUDA: "
 	if l.said == nil {
 		return nil
 	}
-	text, err := io.ReadAll(io.NewSectionReader(l.said, 0, most))
+	text, err := io.ReadAll(io.NewSectionReader(l.said, 0, mostSaid))
 	if err != nil {
 		return nil
 	}

@@ -14,6 +14,7 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -497,6 +498,12 @@ bool find(void *library, int argc, char **argv, std::string &problem) {
 }
 
 // program is the life of a process that has the library.
+// keepSilent: a process that the library has forked, and that returns from a call as well, is not heard.
+void keepSilent() {
+	const int nothing = open("/dev/null", O_RDWR);
+	for (int end : {orders, answers, out}) dup2(nothing, end);
+}
+
 [[noreturn]] void program(int argc, char **argv) {
 	setpgid(0, 0); // so that it can be ended with all that it starts
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -504,6 +511,7 @@ bool find(void *library, int argc, char **argv, std::string &problem) {
 	started.type = Started;
 	started.words[0] = uint64_t(getpid());
 	say(started);
+	pthread_atfork(nullptr, nullptr, keepSilent);
 	std::string problem;
 	if (strcmp(argv[2], "-") != 0) {
 		void *library = dlopen(argv[2], RTLD_NOW | RTLD_GLOBAL);
