@@ -179,7 +179,6 @@ const mostSaid = 1 << 20
 
 // lacking are the lines of the fake GPU's libraries on what is not there, each once.
 func (l *lastWords) lacking() (lines []string) {
-	const begin = "fake CUDA: "
 	if l.said == nil {
 		return nil
 	}
@@ -187,15 +186,20 @@ func (l *lastWords) lacking() (lines []string) {
 	if err != nil {
 		return nil
 	}
-	for line := range strings.Lines(string(text)) {
-		if line = strings.TrimSpace(line); strings.HasPrefix(line, begin) && !slices.Contains(lines, line) {
+	return ofLibraries(string(text))
+}
+
+// ofLibraries are the lines of a text that are the fake GPU's libraries', each once.
+func ofLibraries(text string) (lines []string) {
+	for line := range strings.Lines(text) {
+		if line = strings.TrimSpace(line); strings.HasPrefix(line, "fake CUDA: ") && !slices.Contains(lines, line) {
 			lines = append(lines, line)
 		}
 	}
 	return lines
 }
 
-// with adds the last lines that were written for this program.
+// with adds the last lines that were written for this program, and before them what the fake GPU's libraries have said.
 func (l *lastWords) with(how string) string {
 	const most, longest = 3, 1 << 16
 	from := l.from
@@ -207,5 +211,7 @@ func (l *lastWords) with(how string) string {
 	if err != nil || lines[0] == "" {
 		return how
 	}
-	return how + "; it wrote: " + strings.Join(lines[max(0, len(lines)-most):], "; ")
+	last := lines[max(0, len(lines)-most):]
+	first := slices.DeleteFunc(ofLibraries(string(text)), func(line string) bool { return slices.Contains(last, line) })
+	return how + "; it wrote: " + strings.Join(append(first, last...), "; ")
 }
