@@ -37,7 +37,6 @@ func (r *Report) String() string {
 func (r *Report) searched() string {
 	var operations, programs int
 	var areas, stopped []string
-	why := ""
 	for i := range r.Searched {
 		s := &r.Searched[i]
 		if r.Replay {
@@ -45,12 +44,12 @@ func (r *Report) searched() string {
 		}
 		operations, programs, areas = operations+s.Operations, programs+s.Programs, append(areas, s.Area)
 		if s.Stopped != "" {
-			stopped, why = append(stopped, s.Area), s.Stopped
+			stopped = append(stopped, s.Area)
 		}
 	}
 	text := fmt.Sprintf("searched: %d operations in %d programs of the areas %s", operations, programs, strings.Join(areas, ", "))
 	if len(stopped) > 0 {
-		text += fmt.Sprintf("\nof these not searched further, because %s: %s", why, strings.Join(stopped, ", "))
+		text += fmt.Sprintf("\nof these not searched further, because the last programs ended within a few operations: %s", strings.Join(stopped, ", "))
 	}
 	return text
 }
