@@ -122,6 +122,7 @@ func (c *command) start() error {
 	}
 	c.in, c.out = in, bufio.NewReader(out)
 	c.pid.Store(int64(c.process.Process.Pid))
+	c.often = c.forget
 	c.watch()
 	return nil
 }

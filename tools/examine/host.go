@@ -169,6 +169,7 @@ func (l *library) start() (err error) {
 	if err := l.process.Start(); err != nil {
 		return err
 	}
+	l.often = l.forget
 	l.watch()
 	return errors.Join(ends[0].Close(), ends[2].Close(), ends[5].Close())
 }

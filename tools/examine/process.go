@@ -51,6 +51,7 @@ type watchdog struct {
 	calls  atomic.Uint64 // changes when a call begins and when it ends; odd during one
 	killed atomic.Int64  // the process that was ended
 	done   chan bool
+	often  func() // is called every now and then
 }
 
 // waiting says that somebody waits for the process, until over is called.
@@ -87,8 +88,9 @@ func (w *watchdog) watch() {
 			select {
 			case <-done:
 				return
-			case <-time.After(patience / 10):
+			case <-time.After(min(patience/10, time.Second)):
 			}
+			w.often()
 			if now := w.heard.Load(); now != last || now%2 == 0 {
 				last, since = now, time.Now()
 			}
@@ -163,15 +165,19 @@ func (l *lastWords) open() (err error) {
 	return os.Remove(l.said.Name())
 }
 
-// listen begins a program's part. Of what was written before, no more than mostSaid is kept.
+// listen begins a program's part.
 func (l *lastWords) listen() (err error) {
-	if l.from, err = l.said.Seek(0, io.SeekEnd); err != nil || l.from <= mostSaid {
-		return err
-	}
-	if err = l.said.Truncate(mostSaid); err == nil {
-		l.from, err = l.said.Seek(0, io.SeekEnd)
-	}
+	l.forget()
+	l.from, err = l.said.Seek(0, io.SeekEnd)
 	return err
+}
+
+// forget gives the file's room on the disk back, if much was written: what is written next leaves a hole.
+func (l *lastWords) forget() {
+	const much = 64 << 20
+	if there, err := l.said.Stat(); err == nil && there.Size() > much {
+		_ = l.said.Truncate(mostSaid)
+	}
 }
 
 // mostSaid is how many bytes are looked at, of what all programs write.

@@ -40,6 +40,7 @@ __attribute__((constructor)) static void writes() {
 // much is more than anybody reads, to either output.
 static void much() {
 	static char text[1 << 20];
+	if (text[0] == 'x') return; // has
 	std::memset(text, 'x', sizeof text);
 	for (int i = 0; i < 32; i++) {
 		if (write(1, text, sizeof text) < 0 || write(2, text, sizeof text) < 0) return;
