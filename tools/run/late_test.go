@@ -68,6 +68,11 @@ func TestBound(t *testing.T) {
 	if got := (&Range{Least: 1, Likely: 1, Most: 2, Watchdog: true}).String(); !strings.Contains(got, "since NCCL's watchdog") {
 		t.Error(got)
 	}
+	all := &Range{Least: gib, Likely: gib, Most: 2 * gib, Latest: 3 * gib, Runs: 5, MayFail: true, Reasons: []string{"a.py:1"}, Watchdog: true}
+	if got, want := all.String(), depends+"1024.00 MiB to 2.00 GiB in 5 runs, probably 1024.00 MiB (3.00 GiB if work completes only when the program waits for it)"+
+		", and it may run out of memory, since record_stream is called at a.py:1"; got != want {
+		t.Errorf("%q, not %q", got, want)
+	}
 	r := &Record{Result: reserved(gib, nil)}
 	wrong := errors.New("wrong")
 	if err := r.Bound(func(Schedule) (*Result, error) { return nil, wrong }); err != wrong {
