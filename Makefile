@@ -32,6 +32,11 @@ race:
 
 ci: build vet lint test race
 
+# The releases of PyTorch that tests run beside: fetched once, and kept in the user's cache.
+.PHONY: releases
+releases:
+	$(GO) run ./cmd/gaugeblock torch get 2.8.0 2.9.1 2.10.0 2.11.0 2.12.1 2.13.0 2.14.1 2.15.0
+
 # Replays what a real GPU did.
 replay:
 	$(GO) run ./cmd/gaugeblock replay tests/golden/testdata

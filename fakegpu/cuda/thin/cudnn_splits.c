@@ -100,7 +100,7 @@ static const struct tile *tile_of(long long number) {
 
 // clusters_at_a_time is how many clusters of so many blocks an H200 runs; 0: not measured.
 static int clusters_at_a_time(long long blocks) {
-	static const int known[] = {0, 132, 66, 39, 30, 22, 17, 15, 15};
+	static const int known[] = {0, 132, 66, 39, 30, 22, 0, 15, 15};
 	return blocks < (long long)(sizeof known / sizeof *known) ? known[blocks] : 0;
 }
 
