@@ -32,6 +32,11 @@ race:
 
 ci: build vet lint test race
 
+# The releases of PyTorch that tests run beside: fetched once, and kept in the user's cache.
+.PHONY: releases
+releases:
+	$(GO) run ./cmd/gaugeblock torch get 2.8.0 2.9.1 2.10.0 2.11.0 2.12.1 2.13.0 2.14.1 2.15.0
+
 # Replays what a real GPU did.
 replay:
 	$(GO) run ./cmd/gaugeblock replay tests/golden/testdata
@@ -94,7 +99,7 @@ mutants:
 
 # All small changes of the model, which exploring with its properties alone must notice.
 alone:
-	$(GO) test ./tests/mutants -v -count 1 -timeout 0 -args -try -n 0 -tests tests/tla/alone model
+	$(GO) test ./tests/mutants -v -count 1 -timeout 0 -args -try -n 0 -tests tests/tla/alone -argued testdata/alone.txt model
 
 # Small changes of the properties, with all mistakes of tests/tla/mutants in the model: one of these must then
 # be found otherwise, or not at all.

@@ -12,7 +12,7 @@ import (
 
 // A family is one of the libraries above CUDA. Its files thin/NAME.c and thin/NAME_*.c, if there
 // are any, have what is written by hand, and its list thin/names/NAME.txt, if there is one, what is
-// made by rule: the names that some release of PyTorch from 2.9 on calls, or ONNX Runtime 1.31.
+// made by rule: the names that some release of PyTorch from 2.9 on calls, or ONNX Runtime 1.31, or vLLM 0.22.
 type family struct {
 	name    string
 	sonames []soname

@@ -4,6 +4,7 @@ import (
 	"runtime"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -79,5 +80,22 @@ func TestInOrderOfMany(t *testing.T) {
 	runtime.ReadMemStats(&after)
 	if bytes := after.TotalAlloc - before.TotalAlloc; bytes > 1<<20 {
 		t.Errorf("%d bytes were allocated", bytes)
+	}
+}
+
+// TestInOrderAhead: while a result is handed over, as many others are worked on as there may be, and no more.
+func TestInOrderAhead(t *testing.T) {
+	for _, workers := range []int{1, 2, 5} {
+		synctest.Test(t, func(t *testing.T) {
+			var started atomic.Int32
+			items, got := make([]int, 9), 0
+			inorder.Each(items, workers, func(int) int { started.Add(1); return 0 }, func(int) {
+				got++
+				synctest.Wait()
+				if want := min(len(items), got+workers-1); int(started.Load()) != want {
+					t.Errorf("%d workers have begun %d at the result %d, not %d", workers, started.Load(), got, want)
+				}
+			})
+		})
 	}
 }

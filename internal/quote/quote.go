@@ -66,7 +66,7 @@ func (w *Writer) Write(p []byte) (int, error) {
 	var b bytes.Buffer
 	for len(text) > 0 {
 		r, size := utf8.DecodeRune(text)
-		if r == utf8.RuneError && size == 1 && !utf8.FullRune(text) {
+		if !utf8.FullRune(text) {
 			w.rest = bytes.Clone(text)
 			break
 		}

@@ -3,6 +3,7 @@ package quote
 import (
 	"bytes"
 	"encoding/json"
+	"io"
 	"strings"
 	"testing"
 	"unicode"
@@ -22,6 +23,9 @@ func TestText(t *testing.T) {
 		{"\u2028\u2029", `\u2028\u2029`},
 		{"\U000e0041", `\udb40\udc41`}, // a tag character
 		{"\xff\xfe", "\ufffd\ufffd"},
+		{"one\ntwo", `one\u000atwo`},
+		{"one\ttwo", `one\u0009two`},
+		{"\U000e0000\U0010ffff\uffff", `\udb40\udc00\udbff\udfff\uffff`},
 	} {
 		if got := Text(test.text); got != test.want {
 			t.Errorf("%q becomes %q, want %q", test.text, got, test.want)
@@ -66,4 +70,38 @@ func TestWriter(t *testing.T) {
 			t.Fatalf("%q became %q (%v)", want, back, err)
 		}
 	})
+}
+
+// failing fails after some bytes.
+type failing struct{ left int }
+
+func (f *failing) Write(p []byte) (int, error) {
+	if f.left -= len(p); f.left < 0 {
+		return 0, io.ErrShortWrite
+	}
+	return len(p), nil
+}
+
+// TestWriterPieces: what is passed on at once, what waits for its end, and what an output that fails says.
+func TestWriterPieces(t *testing.T) {
+	var out bytes.Buffer
+	w := &Writer{To: &out}
+	for _, test := range []struct{ piece, want string }{
+		{"a\tb\n", "a\tb\n"}, {"", ""}, {"\xf0\x9f", ""}, {"\x99\x82!", "🙂!"}, {"\xff", "\ufffd"}, {"\xe2\x80", ""}, {"\xae", `\u202e`}, {"\xe2a", "\ufffda"},
+	} {
+		out.Reset()
+		if n, err := w.Write([]byte(test.piece)); n != len(test.piece) || err != nil || out.String() != test.want {
+			t.Errorf("%q: %q, %d, %v", test.piece, &out, n, err)
+		}
+	}
+	broken := &Writer{To: &failing{left: 3}}
+	if n, err := broken.Write([]byte("abc")); n != 3 || err != nil {
+		t.Error(n, err)
+	}
+	if n, err := broken.Write([]byte("\xf0")); n != 1 || err != nil { // nothing is written yet
+		t.Error(n, err)
+	}
+	if n, err := broken.Write([]byte("d")); n != 0 || err != io.ErrShortWrite {
+		t.Error(n, err)
+	}
 }

@@ -1,6 +1,7 @@
 package sizes
 
 import (
+	"strconv"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -26,9 +27,12 @@ func TestParseInvertsFormat(t *testing.T) {
 }
 
 func TestParseRefuses(t *testing.T) {
-	for _, text := range []string{"", "5", "MiB", "5MB", "-1B", "5MiB+", "1.5GiB", "99999999999B"} {
-		if n, err := Parse(text); err == nil {
-			t.Errorf("%q is read as %d", text, n)
+	for _, text := range []string{"", "5", "MiB", "5MB", "-1B", "5MiB+", "1.5GiB", "99999999999B", "4294967296B"} {
+		if n, err := Parse(text); err == nil || n != 0 || err.Error() != strconv.Quote(text)+" is not a size" {
+			t.Errorf("%q is read as %d, %v", text, n, err)
 		}
+	}
+	if n, err := Parse("4294967295B"); err != nil || n != 4294967295 {
+		t.Errorf("%d, %v", n, err)
 	}
 }

@@ -18,33 +18,27 @@ enum class State {
 };
 
 struct Bytes {
+	c10::Storage room; // on the host
 	char *at = nullptr;
 	size_t size = 0;
 	State state = State::absent;
 };
 
-constexpr size_t most_of_floats = size_t(1) << 20, most_of_integers = size_t(1) << 30;
+// What is known of floating-point numbers is masks and positions. Numbers that rest on something unknown (weights of
+// small models are random) decide little, and all that is done with them would be computed.
+constexpr size_t most_of_floats = size_t(1) << 20, most_of_assumed_floats = size_t(1) << 17, most_of_integers = size_t(1) << 30;
 
 // The lock is held by who touches the table; operators call each other.
 inline std::recursive_mutex lock;
 inline std::map<uintptr_t, Bytes> table;
 
-inline void forget(std::map<uintptr_t, Bytes>::iterator i) {
-	std::free(i->second.at);
-	table.erase(i);
-}
-
-inline void forget(uintptr_t address) {
-	if (auto i = table.find(address); i != table.end()) {
-		forget(i);
-	}
-}
+inline void forget(uintptr_t address) { table.erase(address); }
 
 // forget_range forgets what begins in memory that is allocated or freed.
 inline void forget_range(uintptr_t address, size_t bytes) {
 	std::lock_guard<std::recursive_mutex> guard(lock);
 	for (auto i = table.lower_bound(address); i != table.end() && i->first < address + std::max<size_t>(bytes, 1);) {
-		forget(i++);
+		i = table.erase(i);
 	}
 }
 
@@ -76,13 +70,18 @@ inline void doubt(uintptr_t address) {
 inline Bytes *make(uintptr_t address, size_t size, State state) {
 	Bytes &b = table[address];
 	if (b.size != size) {
-		std::free(b.at);
 		b.at = static_cast<char *>(std::calloc(1, size + 64));
 		TORCH_CHECK(b.at != nullptr, "gaugeblock: no memory for ", size, " bytes of values");
+		b.room = c10::Storage(c10::Storage::use_byte_size_t(), size + 64, c10::DataPtr(b.at, b.at, std::free, at::kCPU));
 		b.size = size;
 	}
 	b.state = state;
 	return &b;
+}
+
+// take makes the bytes of a storage those of a tensor of the host that nobody else has.
+inline void take(uintptr_t address, size_t size, State state, const at::Tensor &value) {
+	table[address] = {value.storage(), static_cast<char *>(value.data_ptr()), size, state};
 }
 
 // Tensors that have their bytes in device memory, one behind another.
@@ -113,15 +112,16 @@ inline State state(const at::Tensor &t) {
 
 // on_host is a tensor like t on the host, over what is known of it.
 inline at::Tensor on_host(const at::Tensor &t) {
-	auto options = t.options().device(at::kCPU).requires_grad(false);
 	if (t.numel() == 0) {
-		return at::empty_strided(t.sizes(), t.strides(), options);
+		return at::empty_strided(t.sizes(), t.strides(), t.options().device(at::kCPU).requires_grad(false));
 	}
 	Bytes *b = find(base(t));
 	if (b == nullptr || b->size < bytes(t)) {
 		b = make(base(t), bytes(t), b == nullptr ? State::assumed : b->state);
 	}
-	return at::from_blob(b->at + t.storage_offset() * t.itemsize(), t.sizes(), t.strides(), options);
+	at::Tensor a = at::detail::make_tensor<c10::TensorImpl>(c10::Storage(b->room), c10::DispatchKeySet(c10::DispatchKey::CPU), t.dtype());
+	a.unsafeGetTensorImpl()->set_sizes_and_strides(t.sizes(), t.strides(), t.storage_offset());
+	return a;
 }
 
 } // namespace known

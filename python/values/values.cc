@@ -99,7 +99,12 @@ public:
 		to_host = o.kind == Kind::copy && args[0].toTensor().is_cpu() && args[1].toTensor().is_cuda();
 		note_reads();
 		for (size_t w : o.written) {
-			each(args[w], [&](const at::Tensor &t) { computable = computable && (!t.is_cuda() || known::kept(t)); });
+			each(args[w], [&](const at::Tensor &t) { computable = computable && (!t.is_cuda() || keeps(t)); });
+		}
+		if (computable && zeroes()) {
+			on_the_device(below, &o);
+			zero();
+			return;
 		}
 		if (counts()) {
 			run_with_counts(below);
@@ -115,7 +120,7 @@ public:
 				compute();
 			}
 		}
-		assumed = assumed || o.kind == Kind::random;
+		assumed = rests();
 		if (o.kind == Kind::read) {
 			if (done) {
 				stack->back() = computed[0];
@@ -143,6 +148,28 @@ private:
 			~Back() { running = before; }
 		} back{std::exchange(running, as)};
 		op.redispatchBoxed(below, stack);
+	}
+
+	// zeroes reports whether it makes zeros of all that a storage has.
+	bool zeroes() const {
+		bool zero = o.name == "aten::zero_" || (o.name == "aten::fill_" && args[1].isScalar() && args[1].toScalar().equal(0));
+		return zero && known::plain(args[0].toTensor()) && known::whole(args[0].toTensor()) &&
+			args[0].toTensor().is_non_overlapping_and_dense();
+	}
+
+	// zero takes new memory, of which the system has nothing to write before somebody does.
+	void zero() {
+		std::lock_guard<std::recursive_mutex> guard(known::lock);
+		const at::Tensor &t = args[0].toTensor();
+		known::forget(known::base(t));
+		known::make(known::base(t), known::bytes(t), State::exact);
+		note_capture(t);
+	}
+
+	void note_capture(const at::Tensor &t) {
+		if (captures != nullptr && *captures > 0) {
+			captured.insert(known::base(t));
+		}
 	}
 
 	// look sees what goes in.
@@ -364,7 +391,7 @@ private:
 	bool wanted() const {
 		bool some = o.kind == Kind::read || to_host || !o.written.empty();
 		for (size_t k = stack->size() - results; k < stack->size() && !some; k++) {
-			each((*stack)[k], [&](const at::Tensor &t) { some = some || t.is_cpu() || (known::plain(t) && known::kept(t)); });
+			each((*stack)[k], [&](const at::Tensor &t) { some = some || t.is_cpu() || (known::plain(t) && keeps(t)); });
 		}
 		return some;
 	}
@@ -398,7 +425,7 @@ private:
 			if (!known::plain(t) || inputs.count(known::base(t)) || t.numel() == 0) {
 				continue;
 			}
-			if (all && known::kept(t) && news[k].sizes() == t.sizes()) {
+			if (all && keeps(t) && news[k].sizes() == t.sizes()) {
 				keep(t, news[k]);
 			} else {
 				assume(t, int(k));
@@ -421,6 +448,11 @@ private:
 	}
 
 	void keep(const at::Tensor &t, const at::Tensor &value) {
+		note_capture(t);
+		if (fits(t, value)) {
+			known::take(known::base(t), known::bytes(t), assumed ? State::assumed : State::exact, value);
+			return;
+		}
 		known::Bytes *b = known::find(known::base(t));
 		State before = b == nullptr ? State::absent : b->state;
 		bool all = known::whole(t) || o.written.empty();
@@ -434,12 +466,24 @@ private:
 		if (place.data_ptr() != value.data_ptr()) {
 			place.copy_(value);
 		}
-		if (captures != nullptr && *captures > 0) {
-			captured.insert(known::base(t));
-		}
 		bool exact = !assumed && (all || before == State::exact || before == State::fresh);
 		known::find(known::base(t))->state = exact ? State::exact : State::assumed;
 	}
+
+	// fits reports whether a result of the host can be kept as it is: it is new, nobody else has it, and its bytes lie as
+	// those of the device.
+	bool fits(const at::Tensor &t, const at::Tensor &value) const {
+		return o.written.empty() && value.layout() == at::kStrided && value.scalar_type() == t.scalar_type() && value.strides() == t.strides() &&
+			t.storage_offset() == 0 && value.storage_offset() == 0 && value.storage().nbytes() >= known::bytes(t) &&
+			value.storage().use_count() == 1 && value.use_count() <= 2; // computed and news have it
+	}
+
+	// keeps reports whether the values of a result are kept.
+	bool keeps(const at::Tensor &t) const {
+		return known::kept(t) && !(rests() && !known::integral(t) && known::bytes(t) > known::most_of_assumed_floats);
+	}
+
+	bool rests() const { return assumed || o.kind == Kind::random; }
 
 	// assume is for what cannot be computed. Nothing is kept of what is nowhere known, and it reads as zeros, but for
 	// comparisons: a number is finite and no NaN. Experts are chosen in turn, and what is sorted is in order.

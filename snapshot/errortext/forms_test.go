@@ -307,3 +307,28 @@ func TestCutTexts(t *testing.T) {
 		}
 	}
 }
+
+// TestSmallPrint: what few texts have.
+func TestSmallPrint(t *testing.T) {
+	const one = "CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 23.64 GiB of which 1.00 GiB is free. "
+	const mps = "MPS backend out of memory (MPS allocated: 17.00 GB, other allocations: 1.00 GB, max allowed: 18.13 GB). Tried to allocate 256.00 MB on private pool. Use PYTORCH_MPS_HIGH_WATERMARK_RATIO=0.0 to disable upper limit for memory allocations (may cause system failure)."
+	for what, test := range map[string]struct{ text, has, hasNot string }{
+		"no sizes":                      {"RuntimeError: CUDA error: out of memory", "CUDA error: out of memory. The text has no sizes.", "%!"},
+		"MPS":                           {mps, "the limit of the MPS allocator, 18.13 GB", "memory fraction"},
+		"one text":                      {one, "1.00 GiB of 23.64 GiB is free", ""},
+		"two texts that agree":          {one + "of which 1.00 GiB is free. ", "1.00 GiB of 23.64 GiB is free", ""},
+		"two texts with another number": {one + "of which 2.00 GiB is free. ", "2.00 GiB is asked for", "is free"},
+		"two texts with another unit":   {one + "of which 1.00 MiB is free. ", "2.00 GiB is asked for", "is free"},
+		"a frame of lines":              {strings.ReplaceAll(one, ". ", ". \u2550\u2502\n"), "1.00 GiB of 23.64 GiB is free", ""},
+	} {
+		m := Find(test.text)
+		if m == nil {
+			t.Errorf("%s: nothing is found", what)
+			continue
+		}
+		text := m.Explain() + "\n" + m.Brief().Cause
+		if !strings.Contains(text, test.has) || test.hasNot != "" && strings.Contains(text, test.hasNot) {
+			t.Errorf("%s: %q is not in, or %q is in\n%s", what, test.has, test.hasNot, text)
+		}
+	}
+}

@@ -123,6 +123,9 @@ func (c *checkoutCopy) notices(file string) (by string, builds bool) {
 		if file != "" && unbuilt.Match(out) {
 			return "", false
 		}
+		if err != nil && file == "" {
+			return fmt.Sprintf("%s fails: %s\n%s", pkg, firstFailure(out), out), true
+		}
 		if err != nil {
 			return pkg + " fails: " + firstFailure(out), true
 		}

@@ -185,3 +185,27 @@ func TestFitTakesLess(t *testing.T) {
 		}
 	}
 }
+
+// TestTellAll: a line for each GPU, with what makes its answer doubtful, and then what the last one rests on.
+func TestTellAll(t *testing.T) {
+	four, eight := 4, 8
+	answers := []Answer{
+		{Name: "BATCH", GPU: "t4", Memory: 14 << 30, Largest: &four, Sure: true, High: 9, Exceptions: []int{3}, Tries: []Try{
+			{Value: 3, InPieces: true, PeakAllocated: 1}, {Value: 4, Fits: true, PeakReserved: 3 << 30, PeakAllocated: 1}, {Value: 6, InPieces: true, PeakAllocated: 2},
+			{Value: 7, PeakAllocated: 2},
+		}},
+		{Name: "BATCH", GPU: "l4", Memory: 22 << 30, High: 9, Interrupted: true, Tries: []Try{{Value: 4, PeakAllocated: 1}}},
+		{Name: "BATCH", GPU: "h200", Memory: 139 << 30, Largest: &eight, High: 8, Sure: true, Doubts: []string{"a doubt"}, Tries: []Try{{Value: 8, Fits: true, PeakReserved: 5 << 30, PeakAllocated: 1}}},
+	}
+	var b strings.Builder
+	TellAll(&b, answers)
+	const want = `GPU   memory      largest BATCH         peak reserved  
+t4    14.00 GiB   4                     3.00 GiB       3 does not fit though a larger one does: the memory does not grow with BATCH, so that still larger ones may fit too; with 6 there was enough memory, but in pieces: gaugeblock run says whether other --settings help
+l4    22.00 GiB   not known                            interrupted: the answer so far
+h200  139.00 GiB  8, the largest tried  5.00 GiB       
+a doubt
+`
+	if b.String() != want {
+		t.Errorf("%s\nis not\n%s", b.String(), want)
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"archive/zip"
 	"bytes"
 	"crypto/sha256"
+	"debug/buildinfo"
 	"encoding/base64"
 	"fmt"
 	"io"
@@ -12,9 +13,11 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // tree writes files below a new folder, which becomes the current one.
@@ -63,7 +66,8 @@ func TestBinaries(t *testing.T) {
 		"cmd/gaugeblock/main.go": "package main\n\nvar released string\n\nfunc main() { print(released) }\n",
 	})
 	defer func(all []platform) { platforms = all }(platforms)
-	platforms = []platform{{runtime.GOOS, runtime.GOARCH, "any", false}}
+	host := platform{runtime.GOOS, runtime.GOARCH, "any", false}
+	platforms = []platform{host, host}
 	var said bytes.Buffer
 	if status := run([]string{"binaries", "new/to", "1.2.0"}, &said); status != 0 || said.Len() != 0 {
 		t.Fatal(status, &said)
@@ -74,11 +78,24 @@ func TestBinaries(t *testing.T) {
 		t.Fatal(err)
 	}
 	sums, err := os.ReadFile("new/to/SHA256SUMS")
-	if want := fmt.Sprintf("%x  %s\n", sha256.Sum256(text), name); err != nil || string(sums) != want {
+	if want := strings.Repeat(fmt.Sprintf("%x  %s\n", sha256.Sum256(text), name), 2); err != nil || string(sums) != want {
 		t.Errorf("%q, not %q; %v", sums, want, err)
+	}
+	if info, err := os.Stat("new/to/SHA256SUMS"); err != nil || info.Mode().Perm()&0o444 != 0o444 || info.Mode().Perm()&0o111 != 0 {
+		t.Error(info.Mode(), err)
 	}
 	if out, err := exec.Command(filepath.Join("new/to", name)).CombinedOutput(); err != nil || string(out) != "1.2.0" {
 		t.Errorf("%q, %v", out, err)
+	}
+	for fake, want := range map[bool]string{false: "0", true: "1"} { // the libraries of the fake GPU need C
+		host.fake = fake
+		if err := host.command("built", "1.2.0"); err != nil {
+			t.Fatal(err)
+		}
+		info, err := buildinfo.ReadFile("built")
+		if err != nil || !slices.Contains(info.Settings, debug.BuildSetting{Key: "CGO_ENABLED", Value: want}) {
+			t.Errorf("with the fake GPU %v: %v, %v", fake, info.Settings, err)
+		}
 	}
 	if got := (platform{system: "windows"}).suffix() + (platform{system: "darwin"}).suffix(); got != ".exe" {
 		t.Error(got)
@@ -131,7 +148,7 @@ func TestWheelFile(t *testing.T) {
 			t.Fatal(err)
 		}
 		names, content[f.Name] = append(names, f.Name), string(text)
-		if want := map[bool]fs.FileMode{true: 0o755, false: 0o644}[f.Name == "gaugeblock/bin/gaugeblock"]; f.Mode() != want || f.Modified.Year() != 2020 {
+		if want := map[bool]fs.FileMode{true: 0o755, false: 0o644}[f.Name == "gaugeblock/bin/gaugeblock"]; f.Mode() != want || !f.Modified.Equal(time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)) {
 			t.Errorf("%s: %v of %v", f.Name, f.Mode(), f.Modified)
 		}
 		if sum := sha256.Sum256(text); f.Name != info+"RECORD" {
@@ -155,5 +172,43 @@ func TestWheelFile(t *testing.T) {
 	}
 	if m := content[info+"METADATA"]; !strings.HasPrefix(m, "Metadata-Version: 2.1\nName: gaugeblock\nVersion: 1.2.0\n") || !strings.HasSuffix(m, "text/markdown\n\n# Read") {
 		t.Errorf("%q", m)
+	}
+}
+
+// TestWheels: there is a wheel for each platform, and nothing is left behind, also if one cannot be built.
+func TestWheels(t *testing.T) {
+	tree(t, map[string]string{
+		"go.mod": "module gaugeblock\n", "cmd/gaugeblock/main.go": "package main\n\nfunc main() {}\n", "LICENSE": "free", "python/gaugeblock/__init__.py": "",
+	})
+	defer func(all []platform) { platforms = all }(platforms)
+	platforms = []platform{{runtime.GOOS, runtime.GOARCH, "one", false}, {runtime.GOOS, runtime.GOARCH, "two", false}}
+	t.Setenv("TMPDIR", t.TempDir())
+	for _, step := range []struct {
+		says   string
+		status int
+		want   []string
+	}{
+		{"python/gaugeblock has no README.md", 1, nil},
+		{"", 0, []string{"gaugeblock-1.2.0-py3-none-one.whl", "gaugeblock-1.2.0-py3-none-two.whl"}},
+	} {
+		var said bytes.Buffer
+		status := run([]string{"wheels", "to", "1.2.0"}, &said)
+		var names []string
+		files, err := os.ReadDir("to")
+		for _, f := range files {
+			names = append(names, f.Name())
+			if info, err := f.Info(); err != nil || info.Mode().Perm()&0o111 != 0 || info.Mode().Perm()&0o444 != 0o444 {
+				t.Error(f.Name(), info.Mode(), err)
+			}
+		}
+		if err != nil || status != step.status || strings.TrimSpace(said.String()) != step.says || !slices.Equal(names, step.want) {
+			t.Errorf("%v: status %d, %q, %v", names, status, &said, err)
+		}
+		if left, err := os.ReadDir(os.TempDir()); err != nil || len(left) != 0 {
+			t.Error(left, err)
+		}
+		if err := os.WriteFile("python/gaugeblock/README.md", []byte("# Read"), 0o644); err != nil {
+			t.Fatal(err)
+		}
 	}
 }

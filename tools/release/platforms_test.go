@@ -6,10 +6,14 @@ import (
 	"debug/elf"
 	"debug/macho"
 	"debug/pe"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
+	"os"
+	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 )
@@ -53,13 +57,26 @@ func kind(program []byte) string {
 var all = flag.Bool("all", false, "build for all platforms, not for one of each system alone")
 
 // The wheels for other platforms have a program of theirs, the Python package, and no library of the
-// fake GPU. The systems have files of their own, the processors have none.
+// fake GPU. The systems have files of their own, the processors have none. The package works with the program of this
+// system in the place of theirs, which cannot be executed here.
 func TestPlatforms(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds the command for other platforms")
 	}
+	python, err := exec.LookPath("python3")
+	if err != nil {
+		t.Skip("there is no python3")
+	}
 	folder := t.TempDir()
 	t.Chdir(filepath.Join("..", ".."))
+	program := filepath.Join(folder, "program")
+	if err := (platform{system: runtime.GOOS, processor: runtime.GOARCH}).command(program, "1.2.3"); err != nil {
+		t.Fatal(err)
+	}
+	own, err := os.ReadFile(program)
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, p := range platforms {
 		if p.fake || !*all && p.processor == "arm64" && p.system != "linux" {
 			continue // TestWheel has that with the fake GPU
@@ -81,6 +98,25 @@ func TestPlatforms(t *testing.T) {
 					t.Errorf("it has %s", name)
 				}
 			}
+			files["gaugeblock/bin/gaugeblock"+p.suffix()] = own
+			elsewhere(t, python, p.system, files)
 		})
+	}
+}
+
+// elsewhere runs testdata/elsewhere.py with the files of a wheel.
+func elsewhere(t *testing.T, python, system string, files map[string][]byte) {
+	t.Helper()
+	site := t.TempDir()
+	for name, text := range files {
+		path := filepath.Join(site, filepath.FromSlash(name))
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, text, 0o755)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c := exec.Command(python, "tools/release/testdata/elsewhere.py", system, "snapshot/testdata/small.4.pickle", t.TempDir())
+	c.Env = append(os.Environ(), "PYTHONPATH="+site)
+	if said, err := c.CombinedOutput(); err != nil || !strings.Contains(string(said), "all checked") {
+		t.Errorf("%v\n%s", err, said)
 	}
 }

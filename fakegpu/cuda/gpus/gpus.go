@@ -154,17 +154,16 @@ var common = map[int]int{
 	79:             1,     // L1 for globals
 	80:             1,     // L1 for locals
 	registersOfAll: 65536,
-	83:             1,               // managed memory
-	87:             2,               // ratio of single to double precision
-	89:             1,               // concurrent managed access
-	90:             1,               // compute preemption
-	91:             1,               // registered memory has one pointer
-	92:             1, 93: 1, 94: 1, // memory operations of streams
-	95:  1, // cooperative launch
-	99:  1, // host memory can be registered
-	102: 1, // virtual memory
-	103: 1, // descriptors of files as handles
-	107: 1, 112: 1, 113: 1, 114: 1, 122: 1, 123: 1, 124: 1, 125: 1, 127: 1, 129: 1,
+	83:             1, // managed memory
+	87:             2, // ratio of single to double precision
+	89:             1, // concurrent managed access
+	90:             1, // compute preemption
+	91:             1, // registered memory has one pointer
+	95:             1, // cooperative launch
+	99:             1, // host memory can be registered
+	102:            1, // virtual memory
+	103:            1, // descriptors of files as handles
+	107:            1, 112: 1, 113: 1, 114: 1, 122: 1, 123: 1, 124: 1, 125: 1, 127: 1, 129: 1,
 	109: 134213632, // largest access window
 	115: 1,         // pools
 	126: 4,

@@ -324,7 +324,9 @@ static int is_estimate(const char *key, int64_t workspace, int is_known) {
 	return !is_known && workspace > 0;
 }
 
-// correct replaces the workspace of a plan by what was measured.
+GAUGEBLOCK_API int64_t gaugeblock_cudnn_splits(const char *key, int64_t told); // cudnn_splits.c
+
+// correct replaces the workspace of a plan by what was measured, or by a formula that follows what was.
 static void correct(void *plan, int64_t *workspace) {
 	static __thread char json[JSON_BYTES], key[JSON_BYTES];
 	int64_t count;
@@ -337,8 +339,9 @@ static void correct(void *plan, int64_t *workspace) {
 	if (is_known) {
 		found = bsearch(&wanted, measured, sizeof measured / sizeof *measured, sizeof *measured, by_key);
 	}
-	if (found != NULL) {
-		*workspace = found->bytes;
+	int64_t by_formula = is_known && found == NULL ? gaugeblock_cudnn_splits(key, *workspace) : -1;
+	if (found != NULL || by_formula >= 0) {
+		*workspace = found != NULL ? found->bytes : by_formula;
 	} else if (is_estimate(key, *workspace, is_known)) {
 		count_estimate((uint64_t)*workspace);
 	}

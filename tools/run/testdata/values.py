@@ -28,6 +28,24 @@ def in_place(d):
     return x
 
 
+def zeroed(d):
+    part, whole, column = torch.arange(6, device=d), torch.arange(6, device=d), torch.arange(6, device=d).view(2, 3).t()
+    part[1:3].zero_(), whole.zero_(), column[0].fill_(0)
+    whole[2:].fill_(5)
+    expanded = torch.arange(3, device=d)[:1].expand(3).fill_(0)
+    return torch.cat([part, whole, column.flatten(), expanded])
+
+
+def apart(d):
+    """Results are kept without a copy: what is written to one must not be seen in another."""
+    x = torch.arange(4, device=d)
+    y = x + 1
+    z, turned = y.clone(), (x.view(2, 2) * 2).t() + 1
+    largest, place = (x * 3).max(0)
+    y.mul_(10), x.add_(100), place.add_(1)
+    return torch.cat([x, y, z, turned.flatten(), largest[None], place[None]])
+
+
 def waits(d):
     done, n = torch.zeros(2, dtype=torch.bool, device=d), 0
     while not done.all():
@@ -93,6 +111,8 @@ same("a mask of numbers", lambda d: int(torch.ones(8, 1024, device=d).bool().all
 same("counts of choices", counts)
 same("collectives of one rank", of_all_ranks)
 same("in place", in_place)
+same("zeros", zeroed)
+same("results apart", apart)
 same("nonzero", lambda d: (torch.arange(50, device=d) % 7 == 0).nonzero())
 same("unique", lambda d: torch.unique(torch.tensor([3, 1, 3, 2, 1], device=d), return_counts=True)[1])
 same("unique of booleans", lambda d: torch.unique(torch.tensor([True, True], device=d)))

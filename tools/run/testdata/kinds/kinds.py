@@ -65,7 +65,7 @@ def packages():
     """The versions of the packages that were used."""
     from importlib import metadata
     found = {}
-    for name in ("transformers", "torchvision", "timm", "diffusers", "peft", "torch_geometric", "lightning", "trl", "gpytorch", "sentence_transformers"):
+    for name in ("transformers", "torchvision", "timm", "diffusers", "peft", "torch_geometric", "lightning", "trl", "gpytorch", "sentence_transformers", "bitsandbytes"):
         if name in sys.modules:
             found[name] = metadata.version(name)
     return found

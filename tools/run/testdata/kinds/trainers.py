@@ -95,13 +95,18 @@ def trl_dpo():
     data = dataset({"prompt": [sentence(k, 12) for k in range(16)], "chosen": [sentence(k + 1, 20) for k in range(16)], "rejected": [sentence(k + 2, 24) for k in range(16)]})
     with tempfile.TemporaryDirectory() as folder:
         config = DPOConfig(folder, per_device_train_batch_size=4, max_steps=2, max_length=LENGTH, report_to=[], save_strategy="no", logging_steps=1, bf16=True, disable_tqdm=True)
-        DPOTrainer(tiny_llama(), args=config, train_dataset=data, processing_class=word_tokenizer()).train()
+        DPOTrainer(tiny_llama(), ref_model=tiny_llama(), args=config, train_dataset=data, processing_class=word_tokenizer()).train()
 
 
 def deepspeed_stage(stage, **more):
     """One process, with DeepSpeed's own communication."""
+    import socket
+
     import deepspeed
-    os.environ.update(RANK="0", LOCAL_RANK="0", WORLD_SIZE="1", MASTER_ADDR="127.0.0.1", MASTER_PORT=str(29530 + stage))
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        port = s.getsockname()[1]
+    os.environ.update(RANK="0", LOCAL_RANK="0", WORLD_SIZE="1", MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port))
     m = tiny_llama()
     config = {"train_micro_batch_size_per_gpu": 4, "gradient_accumulation_steps": 1, "bf16": {"enabled": True}, "zero_optimization": {"stage": stage, **more}, "gradient_clipping": 1.0}
     engine, *_ = deepspeed.initialize(model=m, optimizer=torch.optim.AdamW(m.parameters(), lr=1e-4), config=config)
@@ -114,6 +119,29 @@ def deepspeed_stage(stage, **more):
 define("deepspeed_1", deepspeed_stage, 1)
 define("deepspeed_2", deepspeed_stage, 2)
 define("deepspeed_3", deepspeed_stage, 3)
+
+
+def quantized(optimizer, checkpointing):
+    """LoRA over weights of 4 bits, by bitsandbytes."""
+    import bitsandbytes
+    from peft import LoraConfig, get_peft_model, prepare_model_for_kbit_training
+    from transformers import AutoModelForCausalLM, BitsAndBytesConfig, LlamaConfig, LlamaForCausalLM
+    config = LlamaConfig(hidden_size=512, intermediate_size=1376, num_hidden_layers=4, num_attention_heads=8, num_key_value_heads=4, vocab_size=8000)
+    bits = BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_quant_type="nf4", bnb_4bit_use_double_quant=True, bnb_4bit_compute_dtype=torch.bfloat16)
+    with tempfile.TemporaryDirectory() as folder:
+        LlamaForCausalLM(config).to(torch.bfloat16).save_pretrained(folder)
+        m = AutoModelForCausalLM.from_pretrained(folder, quantization_config=bits, device_map={"": 0})
+    m = prepare_model_for_kbit_training(m, use_gradient_checkpointing=checkpointing)
+    m = get_peft_model(m, LoraConfig(r=16, lora_alpha=32, target_modules="all-linear", task_type="CAUSAL_LM"))
+    o = getattr(bitsandbytes.optim, optimizer)(m.parameters(), lr=1e-4)
+    for _ in range(3):
+        x = ids(4, 2 * LENGTH)
+        m(input_ids=x, labels=x).loss.backward()
+        o.step(), o.zero_grad()
+
+
+define("qlora", quantized, "AdamW8bit", True)
+define("qlora_paged", quantized, "PagedAdamW8bit", False)
 
 
 @program

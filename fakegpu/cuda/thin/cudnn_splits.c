@@ -1,0 +1,189 @@
+// What convolutions of 32-bit numbers need whose engines share tiles among blocks: 67 (forward), 71 (gradient of the
+// input) and 68 (of the weights). Such a convolution is a product of matrices. Each block computes a tile of the result
+// in steps along the depth of the product, and a cluster of blocks some tiles side by side. If the last wave of clusters
+// does not fill the device, several blocks share each of its tiles, and each keeps its part in the workspace. How many
+// do depends on how many clusters run at a time, which cuDNN asks a driver. NVIDIA publishes no formula: this one gives
+// 96 of 100 of the 271,000 plans of cuDNN 9.19 on an H200 that it was made from to the byte, and 98 of 100 of others
+// (testdata/convolution_sizes.txt). The list of measured goes before it.
+
+enum { DEPTH_OF_STEP = 32, ALIGNED_CHANNELS = 4, BYTES_OF_NUMBER = 4, LEVELS = 8 };
+
+// What a line of measured is for (cudnn_backend.c), in numbers.
+struct convolution {
+	char way;
+	int is_last, engine, dims;
+	long long filter[MOST_DIMS], input[MOST_DIMS], pad[MOST_DIMS], stride[MOST_DIMS], dilation[MOST_DIMS], knobs[6];
+};
+
+// listed reads numbers with a character between them, and goes behind them and a space.
+static int listed(const char **at, char between, long long *to, int most) {
+	int n = 0;
+	while (n < most) {
+		char *end;
+		to[n++] = strtoll(*at, &end, 10);
+		*at = end;
+		if (*end != between) {
+			break;
+		}
+		(*at)++;
+	}
+	*at += **at == ' ';
+	return n;
+}
+
+// parsed reads a key. 0: its engine, numbers or groups are not those of the formula.
+static int parsed(struct convolution *c, const char *key) {
+	c->way = *key++;
+	c->is_last = *key == 'l';
+	key += c->is_last;
+	if (*key++ != ' ') {
+		return 0; // 16 bits
+	}
+	c->dims = listed(&key, 'x', c->filter, MOST_DIMS);
+	int space = c->dims - 2;
+	if (listed(&key, 'x', c->input, MOST_DIMS) != c->dims || listed(&key, 'x', c->pad, MOST_DIMS) != space ||
+		listed(&key, 'x', c->stride, MOST_DIMS) != space || listed(&key, 'x', c->dilation, MOST_DIMS) != space) {
+		return 0;
+	}
+	c->engine = atoi(key);
+	key += strcspn(key, ",");
+	key += *key == ',';
+	int wanted = c->way == 'f' ? 67 : c->way == 'd' ? 71 : 68;
+	return listed(&key, ',', c->knobs, 6) == 6 && c->engine == wanted && c->filter[1] == c->input[1];
+}
+
+static long long up(long long a, long long b) { return (a + b - 1) / b; }
+
+// A product of matrices: rows and columns of the result, the second of which there are so many times, and steps.
+struct product { long long rows, columns, times, steps, transforms; };
+
+// product_of also says what the copies of the tensors take whose channels lie innermost, with a multiple of four.
+static int product_of(struct product *p, const struct convolution *c) {
+	long long out = c->filter[0], in = c->filter[1], taps = 1, pixels_in = c->input[0], pixels_out = c->input[0];
+	for (int i = 2; i < c->dims; i++) {
+		long long reach = c->dilation[i - 2] * (c->filter[i] - 1) + 1;
+		if (c->stride[i - 2] <= 0) {
+			return 0;
+		}
+		taps *= c->filter[i];
+		pixels_in *= c->input[i];
+		pixels_out *= (c->input[i] + 2 * c->pad[i - 2] - reach) / c->stride[i - 2] + 1;
+	}
+	long long wide_in = up(in, ALIGNED_CHANNELS) * ALIGNED_CHANNELS, wide_out = up(out, ALIGNED_CHANNELS) * ALIGNED_CHANNELS;
+	int is_wide = wide_in == in && wide_out == out;
+	long long weights = taps > 1 || !is_wide ? wide_in * wide_out * taps : 0;
+	if (c->is_last && !is_wide) {
+		return 0;
+	}
+	p->transforms = c->is_last ? 0 : BYTES_OF_NUMBER * (pixels_in * wide_in + pixels_out * wide_out + weights) + 16;
+	p->rows = c->way == 'f' ? pixels_out : c->way == 'd' ? pixels_in : out;
+	p->columns = c->way == 'f' ? out : in;
+	p->times = c->way == 'w' ? taps : 1;
+	p->steps = c->way == 'w' ? up(pixels_out, DEPTH_OF_STEP) : taps * up(c->way == 'f' ? in : out, DEPTH_OF_STEP);
+	return 1;
+}
+
+// Tiles by their number, which is a knob.
+static const struct tile { int number, rows, columns; } tiles[] = {
+	{0, 128, 128}, {1, 128, 64}, {2, 128, 32}, {3, 256, 128}, {4, 256, 64}, {5, 64, 64}, {6, 128, 256}, {7, 64, 128},
+	{8, 64, 32}, {9, 64, 256}, {16, 256, 32}, {18, 64, 192}, {19, 128, 192},
+};
+
+static const struct tile *tile_of(long long number) {
+	for (size_t i = 0; i < sizeof tiles / sizeof *tiles; i++) {
+		if (tiles[i].number == number) {
+			return &tiles[i];
+		}
+	}
+	return NULL;
+}
+
+// clusters_at_a_time is how many clusters of so many blocks an H200 runs; 0: not measured.
+static int clusters_at_a_time(long long blocks) {
+	static const int known[] = {0, 132, 66, 39, 30, 22, 0, 15, 15};
+	return blocks < (long long)(sizeof known / sizeof *known) ? known[blocks] : 0;
+}
+
+// What it costs, in quarters of a step, to put together the parts of two blocks, of four, and so on: if all tiles are
+// shared, and if only those of the last wave are.
+static const struct cost { int numbers, each, last[LEVELS]; } costs[] = {
+	{64 * 64, 98, {0, 42, 88, 126, 141, 149, 169, 189}},
+	{128 * 64, 66, {0, 33, 62, 87, 99, 105, 123, 143}},
+	{128 * 128, 54, {0, 26, 51, 71, 81, 81, 99, 119}},
+	{256 * 128, 45, {0, 22, 39, 59, 65, 65, 83, 103}},
+};
+
+static int level_of(long long blocks) {
+	int level = 0;
+	while (level < LEVELS - 1 && 1LL << level < blocks) {
+		level++;
+	}
+	return level;
+}
+
+// sharing is how many blocks share a tile, at most so many: as many as make it the cheapest. Of long tiles that are all
+// shared each block has at least 33 steps, and of others at least four.
+static long long sharing(const struct cost *c, long long steps, long long most, int is_last) {
+	enum { LONG = 33, SHORT = 4, MANY = 9 };
+	long long chosen = 1;
+	if (!is_last && steps / LONG >= MANY) {
+		chosen = steps / LONG < most ? steps / LONG : most;
+	} else {
+		long long limit = is_last && steps / SHORT < most ? steps / SHORT : most, least = 4 * steps;
+		for (long long n = 2; limit > 1; n = 2 * n < limit ? 2 * n : limit) {
+			n = n < limit ? n : limit;
+			int level = level_of(n);
+			long long cost = 4 * up(steps, n) + (is_last ? c->last[level] : c->each * level);
+			if (cost <= least) {
+				least = cost, chosen = n;
+			}
+			if (n == limit) {
+				break;
+			}
+		}
+	}
+	return up(steps, up(steps, chosen));
+}
+
+// meetings is how often the parts of so many blocks are put together, two at a time.
+static long long meetings(long long blocks) {
+	long long n = 0;
+	while (blocks > 1) {
+		blocks = up(blocks, 2);
+		n += blocks;
+	}
+	return n;
+}
+
+// The workspace of a plan, of which cuDNN without a driver has told another; -1: the formula is not for it.
+GAUGEBLOCK_API int64_t gaugeblock_cudnn_splits(const char *key, int64_t told) {
+	enum { TILE, SHARES = 3, CLUSTER_ROWS, CLUSTER_COLUMNS, ALIGNMENT = 127, COUNTERS = 8, BYTES_OF_COUNTER = 4 };
+	struct convolution c;
+	struct product p;
+	if (!parsed(&c, key) || !product_of(&p, &c) || told < p.transforms) {
+		return -1;
+	}
+	const struct tile *t = tile_of(c.knobs[TILE]);
+	long long rows = c.knobs[CLUSTER_ROWS], columns = c.knobs[CLUSTER_COLUMNS], wave = clusters_at_a_time(rows * columns);
+	if (t == NULL || wave == 0) {
+		return -1;
+	}
+	const struct cost *cost = costs;
+	while (cost < costs + sizeof costs / sizeof *costs && cost->numbers != t->rows * t->columns) {
+		cost++;
+	}
+	long long clusters = up(up(p.rows, t->rows), rows) * up(up(p.columns, t->columns) * p.times, columns);
+	long long last = clusters % wave, blocks = 1, counter = clusters > 2 * wave ? BYTES_OF_COUNTER : 0;
+	if (c.knobs[SHARES] == 0 && last > 0) {
+		if (cost == costs + sizeof costs / sizeof *costs) {
+			return -1;
+		}
+		blocks = sharing(cost, p.steps, wave / last, clusters > wave);
+	}
+	if (blocks == 1) {
+		return p.transforms + (counter > 0 ? ALIGNMENT + counter : 0);
+	}
+	long long shared = rows * columns * last;
+	return p.transforms + BYTES_OF_NUMBER * t->rows * t->columns * shared * blocks +
+		BYTES_OF_COUNTER * (COUNTERS + shared * meetings(blocks)) + ALIGNMENT + counter;
+}
