@@ -29,8 +29,11 @@ func (t *Trial) checkAnswer(op *trace.Op, out *perform.Result) *Failure {
 			return f
 		}
 	}
-	return t.fail("legal "+string(op.Kind)+" refused", "%s failed: %v", op.Kind, out.Err)
+	return t.fail(classLegal(op.Kind), "%s failed: %v", op.Kind, out.Err)
 }
+
+// classLegal is that of operations which had to succeed.
+func classLegal(kind trace.OpKind) string { return "legal " + string(kind) + " refused" }
 
 // alignment is what addresses have to be multiples of.
 func (t *Trial) alignment() uint64 {

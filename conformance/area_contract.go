@@ -47,7 +47,7 @@ var contractAreas = []Area{
 	{
 		Name: "large", What: "requests of 2 GiB and more",
 		Devices: 1, Streams: 2, Memory: 64 * spec.GiB, Live: 4,
-		Settings: []string{""}, Few: []uint64{4096, 1<<31 - 512, 1 << 31, 1<<32 - 512, 1 << 32, 1<<32 + 4096, 5 * spec.GiB},
+		Settings: []string{""}, Few: []uint64{4096, 1<<31 - 512, 1 << 31, 1<<32 - 512, 1 << 32, 1<<32 + 4096, 5 * spec.GiB, 1<<34 + 4096},
 		Kinds: largeShares,
 	},
 	{
@@ -69,6 +69,14 @@ var contractAreas = []Area{
 		Kinds: lateShares(Share{trace.OpEndThread, 6}),
 	},
 	{
+		Name: failingArea, What: "one size on three streams, and events fail to be recorded",
+		Devices: 1, Streams: 2, Memory: 256 * spec.MiB, Live: 4, Failures: 24, Weight: 4,
+		Settings: []string{""}, Few: []uint64{4096},
+		Kinds: []Share{
+			{trace.OpMalloc, 30}, {trace.OpFree, 25}, {trace.OpFreeOn, 10}, {trace.OpKernel, 50}, {trace.OpBusy, 25}, {trace.OpDrain, 5},
+		},
+	},
+	{
 		Name: "resize", What: "allocations that grow and shrink where they are",
 		Devices: 1, Streams: 3, Memory: 256 * spec.MiB, Live: 8,
 		Settings: []string{""}, Few: []uint64{512, 4096, 40_000, 600_000, 2 * spec.MiB, 3 * spec.MiB, 5 * spec.MiB},
@@ -81,6 +89,9 @@ var contractAreas = []Area{
 		Kinds: lateShares(Share{trace.OpSleep, 6}, Share{trace.OpWake, 25}),
 	},
 }
+
+// failingArea is about events that fail to be recorded.
+const failingArea = "events"
 
 // largeOnHost is in the place of large where the allocator may write gigabytes of the host's memory.
 const largeOnHost = "host"
@@ -99,7 +110,7 @@ func lateShares(more ...Share) []Share {
 func (c Contract) areas() (list []*Area) {
 	for i := range contractAreas {
 		a := &contractAreas[i]
-		if a.has(trace.OpDestroyStream) && !c.DestroysStreams || a.has(trace.OpEndThread) && !c.Threads ||
+		if a.has(trace.OpDestroyStream) && !c.DestroysStreams || a.has(trace.OpEndThread) && !c.Threads || a.Name == failingArea && !c.FailingEvents ||
 			c.OnHost && a.Name == "large" || !c.OnHost && a.Name == largeOnHost || a.has(trace.OpResize) && !c.Resizes || a.has(trace.OpSleep) && !c.Sleeps {
 			continue
 		}

@@ -37,6 +37,8 @@ type Contract struct {
 	// Aligned: requests name an alignment. Resizes: allocations grow and shrink where they are.
 	// Sleeps: all memory is given up for a while; SleepsIdle: the host waits for all work before.
 	Aligned, Resizes, Sleeps, SleepsIdle bool
+	// FailingEvents: an event may fail to be recorded, and no memory may be used again too early for that.
+	FailingEvents bool
 
 	// OnHost: the memory is the host's, and what the allocator writes there is really written.
 	OnHost bool

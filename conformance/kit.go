@@ -90,9 +90,10 @@ type kit struct {
 	progress   func(done int)
 	devices    int // of programs at most; 0: as many as an area has
 
-	areas  []*Area
-	known  []string // classes that were found
-	report Report
+	areas    []*Area
+	known    []string // classes that were found
+	hopeless bool     // an area was not searched to its end
+	report   Report
 }
 
 // options are those of the trials of an area.
@@ -100,7 +101,7 @@ func (k *kit) options(area *Area) Options {
 	o := Options{
 		New: k.factory, Every: 16, Align: k.align, Overlook: k.overlooks,
 		caching: area.Name == cachingArea.Name, trusting: k.trusting,
-		keeps: k.keeps, faults: k.faults, limited: k.limited, mayKeep: k.mayKeep,
+		keeps: k.keeps, faults: k.faults, limited: k.limited, mayKeep: k.mayKeep, roomy: k.roomy,
 	}
 	if k.level >= Exact {
 		o.Against = k.against

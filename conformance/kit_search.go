@@ -16,10 +16,13 @@ const (
 )
 
 // An area is not searched further when this many programs in a row have ended within a few
-// operations, with a crash or the like: more of them would teach nothing.
+// operations, with a crash or the like: more of them would teach nothing. Few are enough where each
+// takes long, as calls that hang do, and in further areas.
 const (
-	hopeless       = 10
-	hopelessInARow = 20
+	hopeless          = 10
+	hopelessInARow    = 20
+	hopelessHangs     = 3
+	hopelessElsewhere = 2
 )
 
 // search runs programs of an area until its share of the operations is done. Whatever
@@ -44,8 +47,16 @@ func (k *kit) search(area *Area) error {
 		if short++; r.Failure == nil || !endsProgram(r.Failure.Class) || r.Checked > hopeless {
 			short = 0
 		}
-		if short >= hopelessInARow {
-			done.What += fmt.Sprintf("; not searched further, because the last %d programs ended within %d operations", short, hopeless)
+		enough := hopelessInARow
+		switch {
+		case k.hopeless:
+			enough = hopelessElsewhere
+		case short > 0 && r.Failure.Class == classHang:
+			enough = hopelessHangs
+		}
+		if short >= enough {
+			k.hopeless = true
+			done.Stopped = fmt.Sprintf("the last %d programs ended within %d operations", short, hopeless)
 			done.Programs++
 			break
 		}

@@ -28,8 +28,8 @@ type ruleOfClass struct {
 // rules are the kit's own, in the order of conformance/README.md.
 var kitRules = []ruleOfClass{
 	{"hazard", safe("NoHazard", "Work on memory comes after all work of earlier owners of the same bytes.")},
-	{"device violation", safe("NoIllegalAccess", "Work touches only memory that is there.")},
-	{classTaken, safe("NoIllegalAccess", "Work touches only memory that is there.")},
+	{classReturned, safe("NoHazard", "Work on memory comes after all work of earlier owners of the same bytes.")},
+	{classNotThere, safe("NoIllegalAccess", "Work touches only memory that is there.")},
 	{probeAccepted, safe("MisuseIsRefused", "A call that makes no sense is refused, with an error of the right type.")},
 	{probeChanged, safe("RefusalChangesNothing", "A call that is refused changes neither the memory nor the statistics.")},
 	{"null pointer", safe("ZeroBytesAreNull", "A request of zero bytes gives the null pointer, and no other one does.")},

@@ -61,4 +61,4 @@ func (l *Lifetimes) recordStream(op *trace.Op, _ *perform.Result) {
 
 // watches: after a failure that was planned, a program may not be careful any more,
 // an operation of its own having failed.
-func (t *Trial) watches() bool { return !t.faulted }
+func (t *Trial) watches() bool { return !t.faulted || t.program.area.contract.FailingEvents }

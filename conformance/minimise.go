@@ -61,7 +61,7 @@ func (m *minimiser) weight() int {
 
 // try runs a candidate and keeps it if it fails in the same class and is no longer.
 func (m *minimiser) try(h trace.Header, ops []trace.Op) bool {
-	if m.spent > effort {
+	if m.spent > effort || m.options.roomy && requested(ops) > h.TotalMemory {
 		return false
 	}
 	r := m.area.replayOps(h, m.best.Seed, ops, m.options)
@@ -169,7 +169,7 @@ func (m *minimiser) simplifyHeader() {
 	if h.Settings != m.best.Header.Settings {
 		m.try(h, m.best.Ops)
 	}
-	for smaller := true; smaller && m.best.Header.TotalMemory > 64*spec.MiB; {
+	for smaller := !m.options.roomy; smaller && m.best.Header.TotalMemory > 64*spec.MiB; {
 		h = m.best.Header
 		h.TotalMemory /= 2
 		smaller = m.try(h, m.best.Ops)
@@ -233,4 +233,14 @@ func shrinkSize(op *trace.Op, to uint64) bool {
 	}
 	op.Size = to
 	return true
+}
+
+// requested is how many bytes operations request together.
+func requested(ops []trace.Op) (bytes uint64) {
+	for i := range ops {
+		if ops[i].Kind == trace.OpMalloc || ops[i].Kind == trace.OpResize {
+			bytes += ops[i].Size
+		}
+	}
+	return bytes
 }

@@ -3,7 +3,9 @@ package conformance
 import (
 	"cmp"
 	"fmt"
+	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"gaugeblock/spec/trace"
@@ -64,6 +66,16 @@ func (v *Violation) Write(dir string) (string, error) { return v.failure.Write(d
 type Searched struct {
 	Area, What           string
 	Operations, Programs int
+	Stopped              string // why it was not searched to its end; "": it was
+}
+
+// String is the area in a line.
+func (s *Searched) String() string {
+	text := fmt.Sprintf("%-11s %6d operations, %4d programs: %s", s.Area, s.Operations, s.Programs, s.What)
+	if s.Stopped != "" {
+		text += "; not searched further, because " + s.Stopped
+	}
+	return text
 }
 
 // conclude sorts the violations and finds the level that was reached.
@@ -81,8 +93,8 @@ func (r *Report) conclude() {
 	}
 }
 
-// String is the report for people.
-func (r *Report) String() string {
+// Verdict is the level that was reached, and the violations, for people.
+func (r *Report) Verdict() string {
 	var b strings.Builder
 	if r.Replay {
 		fmt.Fprintf(&b, "replayed one program: %d violations\n", len(r.Violations))
@@ -92,9 +104,15 @@ func (r *Report) String() string {
 	for i := range r.Violations {
 		fmt.Fprintf(&b, "\n%d. %v", i+1, &r.Violations[i])
 	}
-	b.WriteString("\nsearched:\n")
-	for _, s := range r.Searched {
-		fmt.Fprintf(&b, "  %-11s %6d operations, %4d programs: %s\n", s.Area, s.Operations, s.Programs, s.What)
+	return b.String()
+}
+
+// String is the verdict, and what it rests on.
+func (r *Report) String() string {
+	var b strings.Builder
+	b.WriteString(r.Verdict() + "\nsearched:\n")
+	for i := range r.Searched {
+		fmt.Fprintf(&b, "  %v\n", &r.Searched[i])
 	}
 	if r.Replay {
 		return b.String()
@@ -124,22 +142,51 @@ func (v *Violation) String() string {
 		fmt.Fprintf(&b, ", settings %s", s)
 	}
 	b.WriteString("):\n")
-	for i, step := range v.Steps() {
-		fmt.Fprintf(&b, "     %2d  %s", i+1, step)
-		if v.failure.Ops[i].Expect.Error != "" {
-			fmt.Fprintf(&b, " (to be refused)")
+	steps := v.Steps()
+	for i := 0; i < len(steps); {
+		number, text := strconv.Itoa(i+1), steps[i]
+		n, step := v.alike(steps, i)
+		if n > 1 {
+			first := v.failure.Ops[i].ID
+			number = fmt.Sprintf("%d-%d", i+1, i+n)
+			text = strings.Replace(text, fmt.Sprintf("id %d", first), fmt.Sprintf("ids %d to %d", first, first+int64(step*(n-1))), 1)
 		}
-		b.WriteByte('\n')
+		if v.failure.Ops[i].Expect.Error != "" {
+			text += " (to be refused)"
+		}
+		fmt.Fprintf(&b, "%7s  %s\n", number, text)
+		i += n
 	}
 	if v.failure.Class == probeChanged || strings.HasPrefix(v.failure.Class, probeAccepted) {
 		b.WriteString("         and then the call beside the program that was found\n")
 	}
 	if v.File != "" {
-		fmt.Fprintf(&b, "   trace: %s\n", v.File)
-	}
-	for _, file := range v.Programs {
-		fmt.Fprintf(&b, "   the same: %s\n", file)
+		fmt.Fprintf(&b, "   trace: %s", v.File)
+		for i, file := range v.Programs {
+			fmt.Fprintf(&b, "%s%s", []string{", the same as ", " and "}[min(i, 1)], filepath.Ext(file))
+		}
+		b.WriteByte('\n')
 	}
 	fmt.Fprintf(&b, "   read: %s\n", v.Rule.Read)
 	return b.String()
+}
+
+// alike is how many steps from one on say the same of allocations with successive ids, up or down (1, -1): 1 for most.
+func (v *Violation) alike(steps []string, from int) (n, step int) {
+	ops := v.failure.Ops[from:]
+	without := func(i int) string { return strings.Replace(steps[from+i], fmt.Sprintf("id %d", ops[i].ID), "", 1) }
+	if len(ops) < 3 || without(0) == steps[from] {
+		return 1, 0
+	}
+	step = int(ops[1].ID - ops[0].ID)
+	for n = 1; n < len(ops) && (step == 1 || step == -1); n++ {
+		op := &ops[n]
+		if op.Kind != ops[0].Kind || op.ID != ops[n-1].ID+int64(step) || op.Expect.Error != ops[0].Expect.Error || without(n) != without(0) {
+			break
+		}
+	}
+	if n < 3 {
+		return 1, 0
+	}
+	return n, step
 }

@@ -82,10 +82,11 @@ func (g *Generator) rowLength(size uint64) int {
 // afterRequests plans what follows a row of requests, now and then: the cache is emptied; or another stream uses
 // what was allocated, and before that is over it is freed, and as much allocated again and used.
 func (g *Generator) afterRequests() {
+	const long = 64 // what follows more of them fills a list of what is not over yet
 	switch n := g.row.length; {
-	case chance(g, 4):
+	case n <= long && chance(g, 4):
 		g.planned = func() trace.Op { return trace.Op{Kind: trace.OpEmptyCache} }
-	case chance(g, 2) && len(g.rows) == 0:
+	case len(g.rows) == 0 && (n > long || chance(g, 2)):
 		again, on := g.row, g.on()
 		for tries := 4; tries > 0 && on.Stream == again.op.Stream; tries-- {
 			on = g.on()

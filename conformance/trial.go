@@ -84,6 +84,7 @@ type Options struct {
 	faults   []spec.FaultSpec // that are tried; nil: all
 	limited  bool             // the allocator has a limit that is not known
 	mayKeep  uint64           // bytes, at the end
+	roomy    bool             // no request may fail for lack of memory: the allocator would end the process
 }
 
 // Failure is something that must not be, and how it came to be.
@@ -210,6 +211,10 @@ func (t *Trial) fail(class, format string, args ...any) *Failure {
 	if t.overlooks(class) && !endsProgram(class) {
 		return nil
 	}
+	return t.failure(class, format, args...)
+}
+
+func (t *Trial) failure(class, format string, args ...any) *Failure {
 	return &Failure{
 		Area: t.program.area.Name, area: t.program.area, Class: class, Detail: fmt.Sprintf(format, args...),
 		Header: t.header, Ops: t.ops, Found: t.checked, answers: t.answers,
@@ -231,12 +236,16 @@ const (
 	classNothing    = "nothing helps"
 	classNotMade    = "no allocator"
 	classUnreleased = "close"
-	classTaken      = "taken away"
+
+	// The memory that was given out is not what it should be: whatever is wrong later on comes of that.
+	classTwoOwners = "LiveBlocksDisjoint"
+	classNotThere  = "device violation"
+	classReturned  = "hazard of memory that is given back"
 )
 
 func endsProgram(class string) bool {
 	switch class {
-	case classPanic, classCrash, classHang, classUnseen, classHistory, classNoWayOut, classNothing, classNotMade, classUnreleased:
+	case classTwoOwners, classNotThere, classReturned, classPanic, classCrash, classHang, classUnseen, classHistory, classNoWayOut, classNothing, classNotMade, classUnreleased:
 		return true
 	}
 	return false
@@ -385,10 +394,21 @@ func (t *Trial) driverUsage() []invariant.DriverBytes {
 // may still have been using.
 func (t *Trial) checkDevice() *Failure {
 	if v := t.player.GPU().Violations(); len(v) > 0 {
-		return t.fail("device violation", "%v", v[0])
+		return t.fail(classNotThere, "%v", v[0])
 	}
-	if h := t.player.GPU().Hazards(); len(h) > 0 {
-		return t.fail("hazard", "%v", h[0])
+	for _, h := range t.player.GPU().Hazards() {
+		class := "hazard"
+		switch h.Kind {
+		case fakegpu.NoMemory:
+			class = classNotThere
+		case fakegpu.Returned:
+			class = classReturned
+		case fakegpu.AllocatedTwice:
+			class = classTwoOwners
+		}
+		if f := t.fail(class, "%v", h); f != nil {
+			return f
+		}
 	}
 	return nil
 }
@@ -405,7 +425,7 @@ func (t *Trial) checkGiven(op *trace.Op) *Failure {
 			continue
 		}
 		if reason := t.player.GPU().Lacks(m.device, r); reason != "" {
-			return t.fail(classTaken, "%d bytes at %v (id %d) are allocated, and after %s the device cannot touch them: %s", m.size, m.ptr, m.id, op.Kind, reason)
+			return t.fail(classNotThere, "%d bytes at %v (id %d) are allocated, and after %s the device cannot touch them: %s", m.size, m.ptr, m.id, op.Kind, reason)
 		}
 	}
 	return nil

@@ -75,6 +75,9 @@ func (t *Trial) insist(op trace.Op) *Failure {
 			return nil
 		}
 	}
+	if refused := classLegal(op.Kind); t.overlooks(refused) && !t.driverError(t.answered) {
+		return t.failure(refused, "it goes on") // which is known
+	}
 	return t.fail(classNothing, "%s goes on failing: %v", op.Kind, t.answered)
 }
 

@@ -64,6 +64,7 @@ type answerLine struct {
 }
 
 func (c *command) contract() string { return c.says.Contract }
+func (c *command) leaves() string   { return "" } // a program has no last error
 func (c *command) records() bool    { return strings.Contains(c.says.Contract, "record_stream") }
 func (c *command) empties() bool    { return c.says.Empties }
 func (c *command) named() Functions { return Functions{} }
@@ -121,6 +122,7 @@ func (c *command) start() error {
 	}
 	c.in, c.out = in, bufio.NewReader(out)
 	c.pid.Store(int64(c.process.Process.Pid))
+	c.often = c.forget
 	c.watch()
 	return nil
 }

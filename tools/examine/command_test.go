@@ -145,7 +145,7 @@ func TestEndsAtOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	checkReport(t, report, []string{"NoCrashes"}, 1)
-	if text := report.String(); done == 0 || done > 6000 || !strings.Contains(text, "not searched further, because the last 20 programs ended") {
+	if text := report.String(); done == 0 || done > 6000 || !strings.Contains(text, "of these not searched further, because the last programs ended within a few operations: core, ") {
 		t.Errorf("%d operations:\n%s", done, text)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/dustin/go-humanize"
 
 	"gaugeblock/conformance"
+	"gaugeblock/spec"
 )
 
 // A Contract is what the author of an allocator says of it: what its callers do before they
@@ -49,6 +50,7 @@ var contractWords = []struct {
 	{"idle_sleep", func(c *Contract) { c.SleepsIdle = true }},
 	{"warm", func(c *Contract) { c.Warm = true }},
 	{"blocking", func(c *Contract) { c.Blocking = true }},
+	{"failing_events", func(c *Contract) { c.FailingEvents = true }},
 	{"memory=host", func(c *Contract) { c.Memory = "host" }},
 	{"memory=managed", func(c *Contract) { c.Memory = "managed" }},
 }
@@ -117,6 +119,19 @@ func (c *Contract) setSize(word string) (is bool, err error) {
 	return false, nil
 }
 
+// faults are those of driver calls that the allocator has to cope with.
+func (c *Contract) faults() (list []spec.FaultSpec) {
+	if !c.Aborts {
+		for _, call := range []string{"Malloc", "ReserveAddress", "CreatePage", "MapPage", "SetAccess"} {
+			list = append(list, spec.FaultSpec{Call: call, Error: spec.FaultOutOfMemory})
+		}
+	}
+	if c.FailingEvents {
+		list = append(list, spec.FaultSpec{Call: "RecordEvent", Error: spec.FaultUnknown})
+	}
+	return list
+}
+
 func wordsOfContracts() string {
 	var words []string
 	for _, w := range contractWords {
@@ -134,7 +149,7 @@ func (c Contract) String() string {
 	}{
 		{c.Threads, "threads"}, {c.DestroysStreams, "destroys_streams"}, {c.Limited, "limited"}, {c.Zero, "zero_bytes"},
 		{c.Aborts, "aborts"}, {c.Any && !c.Anywhere, "any_device"}, {c.Anywhere, "anywhere"}, {c.SleepsIdle, "idle_sleep"}, {c.Warm, "warm"},
-		{c.Blocking, "blocking"}, {c.Memory != "", "memory=" + c.Memory}, {c.Keeps > 0, fmt.Sprintf("keeps=%d", c.Keeps)}, {c.Align != 256, fmt.Sprintf("align=%d", c.Align)},
+		{c.Blocking, "blocking"}, {c.FailingEvents, "failing_events"}, {c.Memory != "", "memory=" + c.Memory}, {c.Keeps > 0, fmt.Sprintf("keeps=%d", c.Keeps)}, {c.Align != 256, fmt.Sprintf("align=%d", c.Align)},
 	} {
 		if w.on {
 			words = append(words, w.word)

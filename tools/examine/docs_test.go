@@ -32,7 +32,7 @@ func TestPageHasEveryWord(t *testing.T) {
 	for call := range lineCalls {
 		words[call] = "call of the line protocol"
 	}
-	for _, area := range []string{"late", "cards", "tight", "large", "handles", "threads", "resize", "sleep"} {
+	for _, area := range []string{"late", "cards", "tight", "large", "handles", "threads", "events", "rows", "fan", "resize", "sleep"} {
 		words[area] = "area"
 	}
 	for word, what := range words {

@@ -64,7 +64,7 @@ func (s Search) Run() (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Report{Report: report, Functions: x.subject.named(), Contract: x.contract, Empties: x.subject.empties(), Lacking: x.subject.lacking()}
+	r := &Report{Report: report, Functions: x.subject.named(), Contract: x.contract, Returns: x.subject.empties() || x.subject.can().ends, Lacking: x.subject.lacking()}
 	return r, s.writeAll(r)
 }
 
@@ -113,6 +113,9 @@ func (s *Search) subject() (subject, error) {
 		return s.module(patience)
 	}
 	if s.Library == "" {
+		if err := checkRunnable(s.Command[0]); err != nil {
+			return nil, err
+		}
 		c := &command{arguments: s.Command}
 		c.patience.Store(int64(patience))
 		return c, nil
@@ -191,13 +194,9 @@ func (s *Search) options(x *examination) []conformance.Option {
 		options = append(options, conformance.MayKeep(x.contract.Keeps))
 	}
 	if x.contract.Aborts {
-		options = append(options, conformance.Faults(), conformance.Roomy())
-	} else {
-		options = append(options, conformance.Faults(
-			spec.FaultSpec{Call: "Malloc", Error: spec.FaultOutOfMemory}, spec.FaultSpec{Call: "ReserveAddress", Error: spec.FaultOutOfMemory},
-			spec.FaultSpec{Call: "CreatePage", Error: spec.FaultOutOfMemory}, spec.FaultSpec{Call: "MapPage", Error: spec.FaultOutOfMemory},
-			spec.FaultSpec{Call: "SetAccess", Error: spec.FaultOutOfMemory}))
+		options = append(options, conformance.Roomy())
 	}
+	options = append(options, conformance.Faults(x.contract.faults()...))
 	if s.Devices > 0 {
 		options = append(options, conformance.MostDevices(s.Devices))
 	}

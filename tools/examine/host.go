@@ -77,9 +77,11 @@ type library struct {
 	served  int       // calls of CUDA in it
 	due     []message // functions of the host that streams have called, for the process to run
 	says    string    // the library's contract, as it says
+	left    string    // CUDA's name of the last error that the latest call has left
 }
 
 func (l *library) contract() string { return l.says }
+func (l *library) leaves() string   { return l.left }
 func (l *library) records() bool    { return l.functions.RecordStream != "" }
 func (l *library) empties() bool    { return l.functions.Reset != "" }
 func (l *library) can() abilities   { return l.functions.can() }
@@ -91,7 +93,8 @@ func (l *library) begin(gpu *fakegpu.GPU) error {
 		l.close()
 	}
 	l.quit()
-	if l.process == nil {
+	fresh := l.process == nil
+	if fresh {
 		if err := l.start(); err != nil {
 			return err
 		}
@@ -103,11 +106,15 @@ func (l *library) begin(gpu *fakegpu.GPU) error {
 	if err := l.listen(); err != nil {
 		return err
 	}
-	if err := l.order(message{Type: orderStart}); err != nil {
+	if err := l.order(message{Type: orderStart}); err != nil && fresh {
 		return err
 	}
 	for {
 		m, extra, err := l.read()
+		if err != nil && !fresh { // the program before has ended the process that starts them
+			l.close()
+			return l.begin(gpu)
+		}
 		if err != nil {
 			return fmt.Errorf("%s cannot be loaded: %s", quote.Text(l.path), l.with("the process has ended"))
 		}
@@ -162,6 +169,7 @@ func (l *library) start() (err error) {
 	if err := l.process.Start(); err != nil {
 		return err
 	}
+	l.often = l.forget
 	l.watch()
 	return errors.Join(ends[0].Close(), ends[2].Close(), ends[5].Close())
 }
@@ -262,6 +270,7 @@ func (l *library) call(m message) (words [8]uint64, exception string) {
 			if answer.Number != 0 {
 				return answer.Words, "it threw " + string(extra)
 			}
+			l.left = string(extra)
 			return answer.Words, ""
 		case saysEnded:
 			l.ended(endOf(answer.Words[0]))

@@ -20,6 +20,14 @@ func TestHostileLibraries(t *testing.T) {
 		{"dies late", "NoCrashes", "the last words"},
 		{"leaves children", "", ""},
 		{"writes", "", ""},
+		{"writes much", "", ""},
+		{"handles signals and loops", "NoHangs", "did not return within 2s"},
+		{"becomes another", "NoHangs", "did not return within 2s"},
+		{"kills its parent", "NoCrashes", ""},
+		{"ends its thread", "NoCrashes", ""},
+		{"returns twice", "", ""},
+		{"throws a number", "OutOfMemoryIsTrue", "an exception that is no std::exception"},
+		{"lowers its limits", "", ""},
 	} {
 		t.Run(test.does, func(t *testing.T) {
 			library := compile(t, "hostile.cc")
@@ -114,6 +122,9 @@ func TestFaultsOfCaches(t *testing.T) {
 		for i := range report.Violations {
 			_, ops := report.Violations[i].Program()
 			found = found || report.Violations[i].Rule.Name == rule && len(ops) <= 8
+		}
+		if text := report.String(); fault == "keeps_error" && !strings.Contains(text, "cudaPeekAtLastError is 2 (cudaErrorMemoryAllocation)") {
+			t.Errorf("the error has no name:\n%s", text)
 		}
 		if !found || report.Reached < conformance.Safe {
 			t.Errorf("%s: no %s of at most eight operations:\n%v", fault, rule, report)

@@ -100,14 +100,14 @@ func (a *allocator) call(m message) (words [8]uint64, exception string) {
 	case refused != "":
 		a.complaint, a.words = conformance.ComplaintRefused, refused+", in a call of "+m.inWords()
 	case left == 0 || m.Type == orderReset || m.Type == orderSleep || m.Type == orderWake || m.Type == orderEnd:
-	case lastError != 0 && (exception != "" || m.Type != orderFree && m.Type != orderRecordStream && words[0] == 0):
-		// who is told of a failure looks for the error
 	case pushed != 0:
 		a.complaint, a.words = conformance.ComplaintDevice, fmt.Sprintf("after %s, %+d contexts are pushed", m.inWords(), pushed)
-	case lastError != 0:
-		a.complaint, a.words = conformance.ComplaintError, fmt.Sprintf("after %s, cudaPeekAtLastError is %d", m.inWords(), lastError)
 	case device >= 0 && device != before:
 		a.complaint, a.words = conformance.ComplaintDevice, fmt.Sprintf("%s was called with device %d current, and left device %d", m.inWords(), before, device)
+	case lastError != 0 && (exception != "" || m.Type != orderFree && m.Type != orderRecordStream && words[0] == 0):
+		// who is told of a failure looks for the error
+	case lastError != 0:
+		a.complaint, a.words = conformance.ComplaintError, fmt.Sprintf("after %s, cudaPeekAtLastError is %d (%s)", m.inWords(), lastError, a.subject.leaves())
 	}
 	return words, exception
 }

@@ -26,6 +26,7 @@ type subject interface {
 	allow(bytes uint64)
 	settle()         // what streams are through with goes back to the driver
 	refused() string // what the driver refused to take back in the latest call; "": nothing
+	leaves() string  // CUDA's name of the error that the latest call has left as the last one
 
 	contract() string // as it says, after begin
 	lacking() []string
@@ -50,6 +51,7 @@ type watchdog struct {
 	calls  atomic.Uint64 // changes when a call begins and when it ends; odd during one
 	killed atomic.Int64  // the process that was ended
 	done   chan bool
+	often  func() // is called every now and then
 }
 
 // waiting says that somebody waits for the process, until over is called.
@@ -86,8 +88,9 @@ func (w *watchdog) watch() {
 			select {
 			case <-done:
 				return
-			case <-time.After(patience / 10):
+			case <-time.After(min(patience/10, time.Second)):
 			}
+			w.often()
 			if now := w.heard.Load(); now != last || now%2 == 0 {
 				last, since = now, time.Now()
 			}
@@ -164,29 +167,45 @@ func (l *lastWords) open() (err error) {
 
 // listen begins a program's part.
 func (l *lastWords) listen() (err error) {
+	l.forget()
 	l.from, err = l.said.Seek(0, io.SeekEnd)
 	return err
 }
 
+// forget gives the file's room on the disk back, if much was written: what is written next leaves a hole.
+func (l *lastWords) forget() {
+	const much = 64 << 20
+	if there, err := l.said.Stat(); err == nil && there.Size() > much {
+		_ = l.said.Truncate(mostSaid)
+	}
+}
+
+// mostSaid is how many bytes are looked at, of what all programs write.
+const mostSaid = 1 << 20
+
 // lacking are the lines of the fake GPU's libraries on what is not there, each once.
 func (l *lastWords) lacking() (lines []string) {
-	const most, begin = 1 << 20, "fake CUDA: "
 	if l.said == nil {
 		return nil
 	}
-	text, err := io.ReadAll(io.NewSectionReader(l.said, 0, most))
+	text, err := io.ReadAll(io.NewSectionReader(l.said, 0, mostSaid))
 	if err != nil {
 		return nil
 	}
-	for line := range strings.Lines(string(text)) {
-		if line = strings.TrimSpace(line); strings.HasPrefix(line, begin) && !slices.Contains(lines, line) {
+	return ofLibraries(string(text))
+}
+
+// ofLibraries are the lines of a text that are the fake GPU's libraries', each once.
+func ofLibraries(text string) (lines []string) {
+	for line := range strings.Lines(text) {
+		if line = strings.TrimSpace(line); strings.HasPrefix(line, "fake CUDA: ") && !slices.Contains(lines, line) {
 			lines = append(lines, line)
 		}
 	}
 	return lines
 }
 
-// with adds the last lines that were written for this program.
+// with adds the last lines that were written for this program, and before them what the fake GPU's libraries have said.
 func (l *lastWords) with(how string) string {
 	const most, longest = 3, 1 << 16
 	from := l.from
@@ -198,5 +217,7 @@ func (l *lastWords) with(how string) string {
 	if err != nil || lines[0] == "" {
 		return how
 	}
-	return how + "; it wrote: " + strings.Join(lines[max(0, len(lines)-most):], "; ")
+	last := lines[max(0, len(lines)-most):]
+	first := slices.DeleteFunc(ofLibraries(string(text)), func(line string) bool { return slices.Contains(last, line) })
+	return how + "; it wrote: " + strings.Join(append(first, last...), "; ")
 }

@@ -2,6 +2,7 @@ package examine
 
 import (
 	"fmt"
+	"strings"
 
 	"gaugeblock/conformance"
 )
@@ -11,7 +12,7 @@ type Report struct {
 	*conformance.Report
 	Functions Functions // zero for a program that speaks the line protocol
 	Contract  Contract
-	Empties   bool // its cache can be emptied: lost memory is found
+	Returns   bool // it can be told to give everything back: lost memory is found
 	// Lacking are lines of the fake GPU's libraries, on functions that were called and are not there.
 	Lacking []string
 }
@@ -22,12 +23,33 @@ func (r *Report) String() string {
 	if f := r.Functions; f.Malloc != "" {
 		what = fmt.Sprintf("functions: %s and %s; ", f.Malloc, f.Free)
 	}
-	text := fmt.Sprintf("%scontract: %v\n%v", what, r.Contract, r.Report)
-	if r.Empties {
-		text += "lost memory is found at the end of each program: EverythingIsReturned\n"
+	text := fmt.Sprintf("%scontract: %v\n%s\n%s\n", what, r.Contract, r.Verdict(), r.searched())
+	if !r.Returns && !r.Replay {
+		text += "not looked for: memory that is lost, since no function empties the cache\n"
 	}
 	for _, line := range r.Lacking {
 		text += line + "\n"
+	}
+	return text
+}
+
+// searched says how much was.
+func (r *Report) searched() string {
+	var operations, programs int
+	var areas, stopped []string
+	for i := range r.Searched {
+		s := &r.Searched[i]
+		if r.Replay {
+			return fmt.Sprintf("performed: %s", s.What)
+		}
+		operations, programs, areas = operations+s.Operations, programs+s.Programs, append(areas, s.Area)
+		if s.Stopped != "" {
+			stopped = append(stopped, s.Area)
+		}
+	}
+	text := fmt.Sprintf("searched: %d operations in %d programs of the areas %s", operations, programs, strings.Join(areas, ", "))
+	if len(stopped) > 0 {
+		text += fmt.Sprintf("\nof these not searched further, because the last programs ended within a few operations: %s", strings.Join(stopped, ", "))
 	}
 	return text
 }

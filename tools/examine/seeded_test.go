@@ -2,6 +2,7 @@ package examine
 
 import (
 	"flag"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -84,6 +85,25 @@ func TestSeeded(t *testing.T) {
 		{"tables.cc", "", "has_8_streams", "NoHazard"},
 		{"tables.cc", "", "has_16_streams", "NoHazard"},
 		{"tables.cc -DRECORDS", "", "", ""},
+		{"tables.cc -DRECORDS", "", "has_64_events", "NoHazard"},
+		{"tables.cc -DRECORDS", "record_stream,failing_events", "", ""},
+		{"tables.cc -DRECORDS", "record_stream,failing_events", "believes_records", "NoHazard"},
+		{"marked.cc", "free_stream", "", ""},
+		{"marked.cc", "free_stream,anywhere", "", ""},
+		{"marked.cc", "free_stream,threads,destroys_streams", " WAITS=1", ""},
+		{"marked.cc", "free_stream", "order_of_int", memory},
+		{"marked.cc", "free_stream", "order_of_unsigned", memory},
+		{"marked.cc", "free_stream", "rounds_down", memory},
+		{"marked.cc", "free_stream", "aligns_within", memory},
+		{"marked.cc", "free_stream", "keeps_aligned", memory + " GivesBackWhatItHas"},
+		{"marked.cc", "free_stream", "waits_on_default", "NoHazard"},
+		{"marked.cc", "free_stream", "one_event_an_order", "NoHazard"},
+		{"marked.cc", "free_stream,any_device", "events_of_any_device", "NoHazard"},
+		{"marked.cc", "free_stream,any_device", "current_device", "NoIllegalAccess LegalCallsSucceed"},
+		{"marked.cc -DMEMORY=1", "free_stream,memory=host", "", ""},
+		{"marked.cc -DMEMORY=1", "free_stream,memory=host", "marks_nothing", "NoHazard"},
+		{"marked.cc -DMEMORY=2", "free_stream,memory=managed", "", ""},
+		{"marked.cc -DMEMORY=2", "free_stream,memory=managed", "waits_on_default", "NoHazard"},
 		{"threads.cc", "threads", "", ""},
 		{"threads.cc", "threads", "dies_with_it", "EverythingIsReturned"},
 		{"threads.cc", "threads", "gives_it_away", "NoHazard"},
@@ -167,5 +187,19 @@ func TestWarm(t *testing.T) {
 			t.Fatal(err)
 		}
 		checkReport(t, report, strings.Fields(broken), 24)
+	}
+}
+
+// TestRoundingIsNotFree: a right buddy has rounded 18 MiB up to all 32 of its chunk. What an earlier request has freed
+// in what is behind the 18 is not free any more (it was taken for that: SplitsAndCoalesces).
+func TestRoundingIsNotFree(t *testing.T) {
+	t.Setenv("CHUNK", "33554432")
+	search := Search{Library: compile(t, "buddies.cc"), Level: conformance.Caching, Again: filepath.Join("testdata", "right_buddy.jsonl"), Build: scratch}
+	report, err := search.Run()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text := report.String(); len(report.Violations) > 0 || !strings.Contains(text, "8 of whose 8 operations were performed") {
+		t.Error(text)
 	}
 }

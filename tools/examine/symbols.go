@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 
 	"gaugeblock/internal/quote"
@@ -44,9 +45,13 @@ var pairs = [][2]string{
 // then the library must export exactly one pair of names that differ in the words malloc and free,
 // or the like (my_malloc, my_free).
 func FindFunctions(library, malloc, free string) (Functions, error) {
-	exported, err := exports(library)
+	exported, inCplusplus, err := exports(library)
 	if err != nil {
 		return Functions{}, err
+	}
+	hint := ""
+	if len(inCplusplus) > 0 {
+		hint = fmt.Sprintf(`; %s have C++'s names: declare the two functions extern "C"`, listed(inCplusplus))
 	}
 	f := Functions{Malloc: malloc, Free: free}
 	if (malloc == "") != (free == "") {
@@ -54,42 +59,63 @@ func FindFunctions(library, malloc, free string) (Functions, error) {
 	}
 	if malloc == "" {
 		if f.Malloc, f.Free, err = findPair(library, exported); err != nil {
-			return f, err
+			return f, fmt.Errorf("%w%s", err, hint)
 		}
 	}
 	for _, name := range []string{f.Malloc, f.Free} {
 		if !slices.Contains(exported, name) {
-			return f, fmt.Errorf("%s exports no function %s; it exports %s", quote.Text(library), name, listed(exported))
+			return f, fmt.Errorf("%s exports no function %s; it exports %s%s", quote.Text(library), name, listed(exported), hint)
 		}
 	}
 	f.findHooks(exported)
 	return f, nil
 }
 
-// exports lists the functions that a library exports, C++'s left out.
-func exports(library string) ([]string, error) {
+// exports lists the functions that a library exports, and apart from them C++'s functions whose names are those
+// of a pair.
+func exports(library string) (names, inCplusplus []string, err error) {
 	if there, err := os.Stat(library); err != nil {
-		return nil, err
+		return nil, nil, err
 	} else if !there.Mode().IsRegular() { // a FIFO would be waited for
-		return nil, fmt.Errorf("%s is no shared library: it is no regular file", quote.Text(library))
+		return nil, nil, fmt.Errorf("%s is no shared library: it is no regular file", quote.Text(library))
 	}
 	file, err := elf.Open(library)
 	if err != nil {
-		return nil, fmt.Errorf("%s is no shared library: %w", quote.Text(library), err)
+		return nil, nil, fmt.Errorf("%s is no shared library: %w", quote.Text(library), err)
 	}
 	defer file.Close()
 	symbols, err := file.DynamicSymbols()
 	if err != nil {
-		return nil, fmt.Errorf("%s is no shared library: %w", quote.Text(library), err)
+		return nil, nil, fmt.Errorf("%s is no shared library: %w", quote.Text(library), err)
 	}
-	var names []string
 	for _, s := range symbols {
-		if elf.ST_TYPE(s.Info) == elf.STT_FUNC && s.Section != elf.SHN_UNDEF && !strings.HasPrefix(s.Name, "_") {
+		switch name := nameInCplusplus(s.Name); {
+		case elf.ST_TYPE(s.Info) != elf.STT_FUNC || s.Section == elf.SHN_UNDEF:
+		case !strings.HasPrefix(s.Name, "_"):
 			names = append(names, s.Name)
+		case slices.ContainsFunc(pairs, func(pair [2]string) bool { return hasWord(name, pair[0]) || hasWord(name, pair[1]) }):
+			inCplusplus = append(inCplusplus, name)
 		}
 	}
 	slices.Sort(names)
-	return slices.Compact(names), nil
+	slices.Sort(inCplusplus)
+	return slices.Compact(names), slices.Compact(inCplusplus), nil
+}
+
+// nameInCplusplus is the name of a function of C++ outside of namespaces, from its mangled name; "" of others.
+func nameInCplusplus(symbol string) string {
+	rest, is := strings.CutPrefix(symbol, "_Z")
+	name := strings.TrimLeft(rest, "0123456789")
+	n, err := strconv.Atoi(rest[:len(rest)-len(name)])
+	if !is || err != nil || n > len(name) {
+		return ""
+	}
+	return name[:n]
+}
+
+func hasWord(name, word string) bool {
+	_, has := replaceWord(name, word, "")
+	return has
 }
 
 // findPair finds the only pair.

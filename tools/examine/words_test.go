@@ -1,10 +1,14 @@
 package examine
 
 import (
+	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"gaugeblock/conformance"
+	"gaugeblock/fakegpu/cuda"
 )
 
 func TestParseContract(t *testing.T) {
@@ -73,7 +77,11 @@ func TestHooks(t *testing.T) {
 
 // TestBadLibraries: what cannot be examined, and why.
 func TestBadLibraries(t *testing.T) {
-	library := compile(t, "naive.cc")
+	library, mangled := compile(t, "naive.cc"), withCplusplusNames(t, "naive.cc")
+	otherwise := filepath.Join(t.TempDir(), "libnaive")
+	if err := os.Symlink(library, otherwise); err != nil {
+		t.Fatal(err)
+	}
 	for _, test := range []struct {
 		search  Search
 		problem string
@@ -83,10 +91,36 @@ func TestBadLibraries(t *testing.T) {
 		{Search{Library: library, Malloc: "my_malloc"}, "--alloc and --free are given together"},
 		{Search{Library: library, Malloc: "your_malloc", Free: "my_free"}, "exports no function your_malloc; it exports my_empty_cache, my_free, my_malloc"},
 		{Search{Library: library, Contract: "record_stream"}, "record_stream needs a function"},
+		{Search{Library: mangled}, `it exports nothing; my_free, my_malloc have C++'s names: declare the two functions extern "C"`},
+		{Search{Library: mangled, Malloc: "my_malloc", Free: "my_free"}, `exports no function my_malloc; it exports nothing; my_free, my_malloc have C++'s names`},
+		{Search{Command: []string{filepath.Join("testdata", "libraries", "naive.cc")}}, "naive.cc -I$FAKE/include -L$FAKE -lcudart -o libnaive.so\" and examine ./libnaive.so"},
+		{Search{Command: []string{"nowhere.cc"}}, "no such file"},
+		{Search{Command: []string{filepath.Join("testdata", "libraries", "naive.rs")}}, "rustc --crate-type cdylib"},
+		{Search{Command: []string{filepath.Join("testdata", "drivers", "module.py")}}, "is examined by \"--python"},
+		{Search{Command: []string{"README.md"}}, "neither a shared library"},
+		{Search{Command: []string{otherwise}}, "is a shared library, whose name has to end in .so"},
 	} {
 		test.search.Build, test.search.Level = scratch, conformance.Safe
 		if _, err := test.search.Run(); err == nil || !strings.Contains(err.Error(), test.problem) {
 			t.Errorf("%+v: %v, want %s", test.search, err, test.problem)
 		}
 	}
+}
+
+// withCplusplusNames builds a library of testdata/libraries whose functions are not extern "C".
+func withCplusplusNames(t *testing.T, source string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("testdata", "libraries", source))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	library, changed := filepath.Join(dir, "lib.so"), filepath.Join(dir, source)
+	if err := os.WriteFile(changed, []byte(strings.ReplaceAll(string(text), `extern "C" `, "")), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := cuda.Run(exec.Command(build(t), "-shared", "-fPIC", "-o", library, changed, "-I"+filepath.Join(scratch, "include"), "-L"+scratch, "-lcudart")); err != nil {
+		t.Fatal(err)
+	}
+	return library
 }

@@ -114,6 +114,31 @@ func TestPythonWithoutTorch(t *testing.T) {
 	}
 }
 
+// An extension of Python can name a function of CUDA's libraries that nobody has met, as long as it does not call it.
+func TestExtensionNamesMore(t *testing.T) {
+	python, err := exec.LookPath("python3")
+	if err != nil {
+		t.Skip("there is no python3")
+	}
+	needsLibraries(t)
+	compiler, err := cuda.Compiler("CC", "cc", "gcc", "clang")
+	if err != nil {
+		t.Skip(err)
+	}
+	own := t.TempDir()
+	write(t, own, "extension.c", `
+		void *PyModule_Create2(void *definition, int version);
+		int cublasOfAnotherYear(void);
+		int later(void) { return cublasOfAnotherYear(); }
+		static const void *definition[13] = {(void *)1, 0, 0, 0, 0, "extension", 0, (void *)-1}; // struct PyModuleDef
+		void *PyInit_extension(void) { return PyModule_Create2(definition, 1013); }`)
+	if err := cuda.Run(exec.Command(compiler, "-shared", "-fPIC", "-Wl,-z,lazy", filepath.Join(own, "extension.c"), "-o", filepath.Join(own, "extension.so"))); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PYTHONPATH", own)
+	runs(t, Options{Command: []string{python, "-c", "import extension, sys; sys.exit(6)"}}, 6)
+}
+
 // A Python that does not read PYTHONPATH knows nothing of the fake GPU, which is told.
 func TestPythonAlone(t *testing.T) {
 	python, err := exec.LookPath("python3")

@@ -14,6 +14,7 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -340,6 +341,7 @@ void (*makeCurrent)(int);             // of the fake GPU: the calling thread's d
 int (*currentDevice)();               // of the fake GPU: the same
 int (*pushed)();                      // of the fake GPU: how many contexts the calling thread has pushed
 std::vector<int (*)()> lastErrors;    // cudaGetLastError of each runtime
+const char *(*errorName)(int);        // cudaGetErrorName
 
 void *pointer(uint64_t word) { return reinterpret_cast<void *>(uintptr_t(word)); }
 uint64_t word(void *p) { return uint64_t(reinterpret_cast<uintptr_t>(p)); }
@@ -434,7 +436,9 @@ void obey(const Message &order) {
 		raised.clear();
 	}
 	functions.finish();
-	answer.words[7] = left() - (before & 0xffff0000);
+	const uint64_t now = left();
+	answer.words[7] = now - (before & 0xffff0000);
+	if (answer.number == 0 && now >> 32 != 0) text = errorName(int(now >> 32));
 	guard();
 	std::lock_guard<std::mutex> one(writing);
 	say(answer, text);
@@ -494,6 +498,12 @@ bool find(void *library, int argc, char **argv, std::string &problem) {
 }
 
 // program is the life of a process that has the library.
+// keepSilent: a process that the library has forked, and that returns from a call as well, is not heard.
+void keepSilent() {
+	const int nothing = open("/dev/null", O_RDWR);
+	for (int end : {orders, answers, out}) dup2(nothing, end);
+}
+
 [[noreturn]] void program(int argc, char **argv) {
 	setpgid(0, 0); // so that it can be ended with all that it starts
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -501,6 +511,7 @@ bool find(void *library, int argc, char **argv, std::string &problem) {
 	started.type = Started;
 	started.words[0] = uint64_t(getpid());
 	say(started);
+	pthread_atfork(nullptr, nullptr, keepSilent);
 	std::string problem;
 	if (strcmp(argv[2], "-") != 0) {
 		void *library = dlopen(argv[2], RTLD_NOW | RTLD_GLOBAL);
@@ -567,6 +578,7 @@ extern "C" void gaugeblock_open(const char *directory) {
 	for (const char *name : {"/libcudart.so.13", "/libcudart.so.12", "/libnvidia-ml.so.1"}) {
 		void *library = load(fake + name);
 		if (void *last = dlsym(library, "cudaGetLastError")) lastErrors.push_back(reinterpret_cast<int (*)()>(last));
+		if (void *named = dlsym(library, "cudaGetErrorName")) errorName = reinterpret_cast<const char *(*)(int)>(named);
 	}
 	currentDevice = reinterpret_cast<int (*)()>(dlsym(driver, "gaugeblock_current"));
 	pushed = reinterpret_cast<int (*)()>(dlsym(driver, "gaugeblock_pushed"));

@@ -1,4 +1,4 @@
-// Buddies: chunks of 4 MiB of the driver are cut into halves, and halves of one stream are merged again. FAULT in the
+// Buddies: chunks of the driver, of 4 MiB or of CHUNK bytes, are cut into halves, and halves of one stream are merged again. FAULT in the
 // environment plants a fault.
 #include <cuda_runtime.h>
 #include <sys/types.h>
@@ -12,7 +12,8 @@
 #include "fault.h"
 #include "on_device.h"
 
-static const size_t chunkBytes = 4 << 20, smallest = 512;
+static const size_t smallest = 512;
+static const size_t chunkBytes = std::getenv("CHUNK") != nullptr ? std::strtoul(std::getenv("CHUNK"), nullptr, 10) : 4 << 20;
 
 using Key = std::pair<int, cudaStream_t>;
 struct Tree {

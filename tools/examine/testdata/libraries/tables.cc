@@ -132,10 +132,11 @@ extern "C" void my_free(void *ptr, ssize_t, int, cudaStream_t) {
 		OnDevice on(device);
 		w.events.push_back(nullptr);
 		cudaEventCreateWithFlags(&w.events.back(), cudaEventDisableTiming);
-		cudaEventRecord(w.events.back(), stream);
+		if (cudaEventRecord(w.events.back(), stream) != cudaSuccess && !fault("believes_records")) cudaStreamSynchronize(stream);
+		cudaGetLastError();
 	}
 	b->others.clear();
-	if (w.events.empty()) return unused.push_back(b);
+	if (w.events.empty() || (fault("has_64_events") && waiting.size() == 64)) return unused.push_back(b);
 	w.block = *b;
 	delete b;
 	waiting.push_back(w);
