@@ -55,7 +55,7 @@ func TestEnvironment(t *testing.T) {
 			"GAUGEBLOCK_RUN_ALONE": "1", "MASTER_ADDR": "localhost", "TORCH_NCCL_ENABLE_MONITORING": "0", "GAUGEBLOCK_NCCL_FOLDER": "-",
 		}},
 		"time": {o: Options{Schedule: Schedule{Slower: 1.5, Seed: 7, Elsewhere: true}}, want: map[string]string{
-			"GAUGEBLOCK_CUDA_SCHEDULE": "time", "GAUGEBLOCK_CUDA_SLOWER": "1.5", "GAUGEBLOCK_CUDA_SEED": "7", "GAUGEBLOCK_CUDA_ADDRESSES": "ascending",
+			"GAUGEBLOCK_CUDA_SCHEDULE": "time", "GAUGEBLOCK_CUDA_SLOWER": "1.5", "GAUGEBLOCK_CUDA_DRIVER_SLOWER": "1", "GAUGEBLOCK_CUDA_SEED": "7", "GAUGEBLOCK_CUDA_ADDRESSES": "ascending",
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -14,32 +14,46 @@ const mostLines = 3
 // A Schedule is when work on a stream is done: at once if it is zero, or by a model of durations.
 type Schedule struct {
 	Slower float64 // so many times as long as the model says; 0: at once
+	Driver float64 // so many times as long the driver's allocations take; 0: as the model says
 	// Seed: work, other ranks and NCCL's watchdog are late by chance, alike for equal seeds; 0: they never are.
 	Seed uint64
 	// Elsewhere: the driver's addresses ascend.
 	Elsewhere bool
 }
 
-// By how much work is slower than the model of durations says. Fast, Late and Later were chosen so that the range of two
-// streams holds what runs on H200s reserved. With Latest next to nothing is done before the program waits for it.
+// By how much work is slower than the model of durations says, and the driver's allocations. All but Latest were chosen
+// so that the range of two streams holds what runs on H200s reserved: where allocations take long, the host gives work
+// later, and less memory waits for it. With Latest next to nothing is done before the program waits for it.
 const (
 	Fast   = 0.63
 	Likely = 1.0
 	Late   = 1.4
 	Later  = 1.6
 	Latest = 1000
+
+	DriverFast = 1.0 / 3
+	DriverSlow = 5.0 / 3
 )
 
 // late is one that is late, and others are those that are tried if time has a say, the likely one first. Where blocks
-// lie depends on what NCCL has taken of the driver, so that several ranks have other addresses in one of them.
-var late = Schedule{Slower: Late, Seed: 1}
+// lie depends on what NCCL has taken of the driver, so that several ranks have other addresses in one of them. Of ranks
+// nearly all allocations are in the first step, when little else is to be done.
+func late(ranks int) Schedule {
+	if ranks > 0 {
+		return Schedule{Slower: Late, Driver: DriverFast, Seed: 1}
+	}
+	return Schedule{Slower: Late}
+}
 
 func others(ranks int) []Schedule {
-	all := []Schedule{{Slower: Likely}, {Slower: Fast}, {Slower: Likely, Seed: 3}}
-	if ranks > 1 {
-		return append(all, Schedule{Slower: Late, Seed: 2, Elsewhere: true})
+	if ranks == 0 {
+		return []Schedule{{Slower: Likely}, {Slower: Fast, Driver: DriverSlow}, {Slower: Likely, Driver: DriverFast}, {Slower: Later, Driver: DriverFast}}
 	}
-	return append(all, Schedule{Slower: Later, Seed: 2})
+	all := []Schedule{{Slower: Likely, Driver: DriverFast}, {Slower: Fast, Driver: DriverFast}, {Slower: Likely, Driver: DriverFast, Seed: 3}}
+	if ranks > 1 {
+		return append(all, Schedule{Slower: Late, Driver: DriverFast, Seed: 2, Elsewhere: true})
+	}
+	return append(all, Schedule{Slower: Later, Driver: DriverFast, Seed: 2})
 }
 
 // set sets the variables of the fake GPU: fakegpu/cuda/README.md.
@@ -48,6 +62,7 @@ func (s Schedule) set(set func(name, value string)) {
 	if s.Slower > 0 {
 		set("GAUGEBLOCK_CUDA_SCHEDULE", "time")
 		set("GAUGEBLOCK_CUDA_SLOWER", fmt.Sprint(s.Slower))
+		set("GAUGEBLOCK_CUDA_DRIVER_SLOWER", fmt.Sprint(cmp.Or(s.Driver, 1)))
 		set("GAUGEBLOCK_CUDA_SEED", fmt.Sprint(s.Seed))
 	}
 	set("GAUGEBLOCK_CUDA_ADDRESSES", "process")
@@ -104,7 +119,7 @@ func (r *Record) Bound(runs func(Schedule) (*Result, error)) error {
 	if err != nil || r.alike(latest) && ranks < 2 {
 		return err
 	}
-	later, err := timed(late)
+	later, err := timed(late(ranks))
 	if err != nil || r.alike(latest) && r.alike(later) {
 		return err
 	}

@@ -30,7 +30,7 @@ func (p *scheduled) run(s Schedule) (*Result, error) {
 
 // inAll are results for the schedules: the late one, and the others in their order.
 func inAll(ranks int, latest, later *Result, rest ...*Result) *scheduled {
-	p := &scheduled{map[Schedule]*Result{late: later}, latest, map[Schedule]bool{}}
+	p := &scheduled{map[Schedule]*Result{late(ranks): later}, latest, map[Schedule]bool{}}
 	for i, s := range others(ranks)[:len(rest)] {
 		p.in[s] = rest[i]
 	}
@@ -48,12 +48,12 @@ func TestBound(t *testing.T) {
 	for want, p := range map[string]*scheduled{
 		"the peak does not depend on when work completes": {nil, reserved(gib, lines), map[Schedule]bool{}},
 		depends + "2.00 GiB to 4.00 GiB in 5 runs, probably 3.00 GiB (9.00 GiB if work completes only when the program waits for it)" +
-			", since record_stream is called at b.py:2, a.py:1, c.py:3": inAll(1, reserved(9*gib, lines), four, three, two, three, three),
-		depends + "2.00 GiB to 2.00 GiB in 5 runs, probably 2.00 GiB":                                          inAll(1, two, two, two, two, two, two),
-		depends + "2.00 GiB to 4.00 GiB in 5 runs, probably 4.00 GiB":                                          inAll(1, two, two, four, three, two, two),
-		depends + "2.00 GiB to 4.00 GiB in 5 runs, probably 3.00 GiB":                                          inAll(1, two, two, three, three, three, four),
-		depends + "1024.00 MiB to 3.00 GiB in 5 runs, probably 1024.00 MiB, and it may run out of memory":      inAll(1, three, full, one, one, one, one),
-		depends + "1024.00 MiB to 2.00 GiB in 5 runs, probably 2.00 GiB (3.00 GiB if work completes only when": inAll(1, full, one, two, one, one, one),
+			", since record_stream is called at b.py:2, a.py:1, c.py:3": inAll(0, reserved(9*gib, lines), four, three, two, three, three),
+		depends + "2.00 GiB to 2.00 GiB in 5 runs, probably 2.00 GiB":                                          inAll(0, two, two, two, two, two, two),
+		depends + "2.00 GiB to 4.00 GiB in 5 runs, probably 4.00 GiB":                                          inAll(0, two, two, four, three, two, two),
+		depends + "2.00 GiB to 4.00 GiB in 5 runs, probably 3.00 GiB":                                          inAll(0, two, two, three, three, three, four),
+		depends + "1024.00 MiB to 3.00 GiB in 5 runs, probably 1024.00 MiB, and it may run out of memory":      inAll(0, three, full, one, one, one, one),
+		depends + "1024.00 MiB to 2.00 GiB in 5 runs, probably 2.00 GiB (3.00 GiB if work completes only when": inAll(0, full, one, two, one, one, one),
 	} {
 		first := reserved(gib, nil)
 		r := &Record{Result: first, Summary: first.Summarize()}

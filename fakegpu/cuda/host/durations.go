@@ -15,14 +15,14 @@ import (
 )
 
 // A model of durations, for a schedule by time. What the host takes was first read off the times of a
-// memory history of PyTorch 2.11 on a machine with H200s: about 10 microseconds between kernels, 300
-// around an allocation of the driver, some milliseconds before the first kernel of a name. Then it was
+// memory history of PyTorch 2.11 on a machine with H200s: about 10 microseconds between kernels, 200 to
+// 600 around an allocation of the driver, some milliseconds before the first kernel of a name. Then it was
 // fitted to the peaks of programs with two streams and on two GPUs (docs/lab/run.md), which therefore
 // are no test of it.
 const (
 	hostGives  = 25 * time.Microsecond
 	hostCalls  = time.Microsecond
-	hostMemory = 200 * time.Microsecond
+	hostMemory = 600 * time.Microsecond
 	hostFirst  = 8 * time.Millisecond
 )
 

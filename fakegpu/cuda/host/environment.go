@@ -9,6 +9,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/dustin/go-humanize"
 
@@ -26,6 +27,7 @@ const (
 	scheduleVariable  = "GAUGEBLOCK_CUDA_SCHEDULE"
 	seedVariable      = "GAUGEBLOCK_CUDA_SEED"
 	slowerVariable    = "GAUGEBLOCK_CUDA_SLOWER"
+	driverVariable    = "GAUGEBLOCK_CUDA_DRIVER_SLOWER"
 	rankVariable      = "RANK" // that of torchrun
 	hazardsVariable   = "GAUGEBLOCK_CUDA_HAZARDS"
 	waitsVariable     = "GAUGEBLOCK_CUDA_WAITS"
@@ -115,6 +117,7 @@ func FromEnvironment(get func(string) string) (*Process, error) {
 	}
 	seed, rank := s.number(seedVariable, 0), s.number(rankVariable, 0)
 	times := durations(gpu, s.factor(slowerVariable))
+	times.Memory = time.Duration(s.factor(driverVariable) * float64(times.Memory))
 	if seed != 0 {
 		times.Late = lateness(seed, rank)
 	}
