@@ -99,7 +99,7 @@ mutants:
 
 # All small changes of the model, which exploring with its properties alone must notice.
 alone:
-	$(GO) test ./tests/mutants -v -count 1 -timeout 0 -args -try -n 0 -tests tests/tla/alone model
+	$(GO) test ./tests/mutants -v -count 1 -timeout 0 -args -try -n 0 -tests tests/tla/alone -argued testdata/alone.txt model
 
 # Small changes of the properties, with all mistakes of tests/tla/mutants in the model: one of these must then
 # be found otherwise, or not at all.

@@ -46,4 +46,7 @@ NextOn ==
     \/ \E id \in PoolIds : ReleasePool(id)
 
 SpecOn == Init /\ [][NextOn]_vars
+
+\* No event was queried while a capture forbids it, whoever's it is.
+NoForbiddenQueries == RelaxedCaptures \/ "query" \notin illegal
 =============================================================================

@@ -2,8 +2,8 @@
 (***************************************************************************)
 (* The core refines the abstract memory at small bounds.  Not so with the  *)
 (* mutants ReleasesParts and FreeUnlessAllocated of MCCore.tla, and with   *)
-(* FindsOtherStreams and ForgetsUse.  RoundsDown and FindsAllocated break  *)
-(* MallocsServe.                                                           *)
+(* FindsOtherStreams, ForgetsUse and DoesNotRound.  RoundsDown and         *)
+(* FindsAllocated break MallocsServe.                                      *)
 (***************************************************************************)
 EXTENDS MCCore, Refinement
 
@@ -22,6 +22,9 @@ FailuresAreReal ==
 
 \* MallocsServe: a request is rounded down.
 RoundsDown(n) == Max(MinBlock, (n \div MinBlock) * MinBlock)
+
+\* A request is not rounded, so that what is split off begins at any byte.
+DoesNotRound(n) == n
 
 \* MallocsServe: best fit finds allocated blocks too.
 FindsAllocated(h, pool, kind, stream) ==

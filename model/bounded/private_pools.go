@@ -164,6 +164,8 @@ func (p *PrivatePools) property(name string, fair [][]int, to *explore.Options[*
 		holdsOfStates(to, name, routingsAreCaptures)
 	case "NoForbiddenFrees":
 		holdsOfStates(to, name, noForbiddenFrees)
+	case "NoForbiddenQueries":
+		holdsOfStates(to, name, noForbiddenQueries)
 	case "DriverSegmentsAreCounted":
 		i := explore.Invariant[*model.State]{Name: name, Holds: driverSegmentsAreCounted}
 		if p.Config.ExpandableSegments {
@@ -205,7 +207,7 @@ func (p *PrivatePools) property(name string, fair [][]int, to *explore.Options[*
 // always implements Module.
 func (p *PrivatePools) always() []string {
 	names := append(p.CachingAllocator.always(), "PoolsOwnTheirBlocks", "PoolsAreIsolated", "RoutingsAreCaptures", "DriverSegmentsAreCounted",
-		"CapturedMemoryIsKept", "UsesAreCounted", "LivePoolsServe", "RequestsAreRouted", "UsesAreTouches", "GraphUsesAreNotAwaited", "UnusedPoolsAreReleased", "OverflowsOnOutOfMemory", "UnusedPoolsAreErased", "EndCompletesDeferred", "NoForbiddenFrees")
+		"CapturedMemoryIsKept", "UsesAreCounted", "LivePoolsServe", "RequestsAreRouted", "UsesAreTouches", "GraphUsesAreNotAwaited", "UnusedPoolsAreReleased", "OverflowsOnOutOfMemory", "UnusedPoolsAreErased", "EndCompletesDeferred", "NoForbiddenFrees", "NoForbiddenQueries")
 	if p.Config.ExpandableSegments {
 		names = append(names, "PagesAreCounted")
 	}
@@ -247,6 +249,11 @@ func (p *PrivatePools) poolsOwnTheirBlocks(s *model.State) bool {
 // noForbiddenFrees: no memory was returned while a capture forbids it, whoever's it is.
 func noForbiddenFrees(s *model.State) bool {
 	return !slices.Contains(s.Truth.Illegal, model.FreeMemory)
+}
+
+// noForbiddenQueries: no event was queried while a capture forbids it, whoever's it is.
+func noForbiddenQueries(s *model.State) bool {
+	return s.RelaxedCaptures || !slices.Contains(s.Truth.Illegal, model.QueryEvent)
 }
 
 // noSplitBlocksAreWhole: a block of a pool with no_split is a whole segment, or whole pages.

@@ -23,6 +23,7 @@ type bench struct {
 	*build
 	race    bool
 	workers int
+	groups  []group
 	tests   []*test // the quickest first
 }
 
@@ -184,6 +185,9 @@ func (b *bench) all(equivalent arguments) (r result) {
 		case equivalent[m.name()] != "":
 			r.argued++
 			by = "argued: " + equivalent[m.name()]
+		case reasonOf(b.groups, m) != "":
+			r.argued++
+			by = "argued: " + reasonOf(b.groups, m)
 		default:
 			r.survived++
 			by = "SURVIVES"

@@ -74,6 +74,7 @@ var folders = []folder{
 	{"internal/memlimit", []string{"internal/memlimit"}},
 	{"internal/quote", []string{"internal/quote"}},
 	{"internal/rewrite", []string{"internal/rewrite", "tests/mutants", "tests/linearizability/instrument"}},
+	{"internal/similar", []string{"internal/similar", "spec/settings"}},
 	{"internal/sizes", []string{"internal/sizes"}},
 	{"model/abstract/refinement", []string{"model/abstract", "internal/refinement"}},
 	{"model/digest", []string{"model/digest"}},
@@ -127,6 +128,7 @@ var (
 	workers = flag.Int("workers", runtime.NumCPU(), "mutants that are tried at a time")
 	list    = flag.Bool("list", false, "list the mutants and do nothing")
 	base    = flag.String("overlay", "", "build with the files of this overlay too")
+	argued  = flag.String("argued", "", "a file of groups of mutants that need not be noticed (see groups_test.go)")
 	prune   = flag.Bool("prune", false, "take the arguments about what is no mutant any more out of "+equivalentFile)
 )
 
@@ -141,6 +143,12 @@ func run() error {
 	}
 	if *prune {
 		return equivalent.prune(root)
+	}
+	var groups []group
+	if *argued != "" {
+		if groups, err = readGroups(*argued); err != nil {
+			return err
+		}
 	}
 	for _, arg := range flag.Args() {
 		if !slices.ContainsFunc(folders, func(f folder) bool { return f.dir == arg }) {
@@ -172,7 +180,7 @@ func run() error {
 		if strings.Contains(folder.dir, ":") {
 			r, err = tryLines(root, folder, chosen, *n, equivalent)
 		} else {
-			b := &bench{race: *race, workers: max(1, *workers)}
+			b := &bench{race: *race, workers: max(1, *workers), groups: groups}
 			r, err = b.tryAll(root, folder.dir, tests, chosen, *n, equivalent)
 		}
 		if err != nil {

@@ -57,6 +57,7 @@ var modules = map[string]module{
 		concat(owedSteps, []string{"GraphUsesAreNotAwaited", "LivePoolsServe", "OverflowPoolsInOrder", "RequestsAreRouted", "EndCompletesDeferred"})},
 	"PoolsExpandableServed": {"pools", nil, []string{"PagesAreCounted", "CapturedMemoryIsKept"}},
 	"ForbiddenServed":       {"pools", []string{"NoForbiddenFrees"}, nil},
+	"CurrentServed":         {"current", []string{"NoForbiddenQueries"}, nil},
 	"WaitsServed":           {"core", nil, []string{"EmptyCacheWaitsNoLonger", "MallocWaitsNoLonger"}},
 	"TiesServed":            {"core", nil, []string{"OrderIsKept"}},
 	"LimitServed":           {"core", []string{"LimitHolds", "MemoryHolds"}, nil},
@@ -102,6 +103,8 @@ func (m *mutant) file() string {
 		return "MCExpandable"
 	case "ForbiddenServed":
 		return "MCPools"
+	case "CurrentServed":
+		return "CurrentStream"
 	case "WaitsServed", "LimitServed", "TiesServed":
 		return "MCCore"
 	}
@@ -118,6 +121,8 @@ func (m *mutant) config() (string, error) {
 	switch {
 	case m.module == "TwoFaults":
 		b.WriteString("SPECIFICATION TwoFaultSpec\n")
+	case m.module == "CurrentServed":
+		b.WriteString("SPECIFICATION SpecOn\n")
 	case strings.HasSuffix(m.module, "Faults"):
 		b.WriteString("SPECIFICATION FaultSpec\n")
 	default:
