@@ -111,6 +111,9 @@ type FormatError struct {
 
 // Error is "file: reason (at byte n)".
 func (e *FormatError) Error() string {
+	if e.Offset == 0 { // it is about the file as a whole
+		return fmt.Sprintf("%s: %s", quote.Text(e.File), e.Reason)
+	}
 	return fmt.Sprintf("%s: %s (at byte %d)", quote.Text(e.File), e.Reason, e.Offset)
 }
 

@@ -95,8 +95,11 @@ func parse(src *source, values *plain) (value, error) {
 	case bytes.ContainsAny(head[:1], "{[ \t\r\n"):
 		return parseJSON(src, values)
 	}
-	return value{}, failAt(0, "this is neither a pickle of protocol 2 to 5 nor JSON%s", textHint)
+	return value{}, failAt(0, "this is no memory snapshot: neither a pickle of protocol 2 to 5 nor JSON. %s%s", howToGetOne, textHint)
 }
+
+// howToGetOne is for who gives something else.
+const howToGetOne = "A memory snapshot is what torch.cuda.memory._dump_snapshot(FILE) writes, after torch.cuda.memory._record_memory_history()"
 
 // textHint is for who gives an error message as if it were a snapshot.
 const textHint = "; gaugeblock whatif also takes the text of an error"

@@ -127,7 +127,7 @@ func (c *whatifCommand) explainError(env *environment, list []*errortext.Message
 		writeJSON(out, map[string]any{"brief": m.Brief(), "cause": m.Cause(), "sure": m.Sure(), "error_text": m, "explanation": m.Explain(), "others": list[1:]})
 		return out.err
 	}
-	env.writeBrief(out, m.Brief())
+	writeBrief(out, env.stdout, m.Brief())
 	if c.Why {
 		fmt.Fprintf(out, "\n%s\n", paragraph(m.Explain(), terminalWidth(env.stdout)))
 	} else {

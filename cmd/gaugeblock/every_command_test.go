@@ -87,6 +87,15 @@ func everyCommand(t *testing.T) []aCommand {
 const oomMessage = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 362.00 MiB. GPU 0 has a total capacity of 139.81 GiB of which 135.00 GiB is free. " +
 	"4.32 GiB allowed; Of the allocated memory 3.89 GiB is allocated by PyTorch, and 349.58 MiB is reserved by PyTorch but unallocated.\n"
 
+// terminalMode is a kind of terminal.
+type terminalMode struct {
+	name      string
+	columns   uint16
+	variables []string
+}
+
+var terminalModes = []terminalMode{{"60", 60, nil}, {"80", 80, nil}, {"200", 200, nil}, {"80, NO_COLOR", 80, []string{"NO_COLOR=1"}}, {"80, dumb", 80, []string{"TERM=dumb"}}}
+
 var escapes = regexp.MustCompile(`\x1b\[[0-9;?]*[A-Za-z]`)
 
 // TestEveryCommand: on terminals of three widths, without colour, on a dumb terminal and in a pipe every
@@ -103,11 +112,7 @@ func TestEveryCommand(t *testing.T) {
 		}
 		t.Run(c.name(), func(t *testing.T) {
 			var cells []string
-			for _, mode := range []struct {
-				name      string
-				columns   uint16
-				variables []string
-			}{{"60", 60, nil}, {"80", 80, nil}, {"200", 200, nil}, {"80, NO_COLOR", 80, []string{"NO_COLOR=1"}}, {"80, dumb", 80, []string{"TERM=dumb"}}} {
+			for _, mode := range terminalModes {
 				if c.slow && mode.name != "80" {
 					cells = append(cells, "")
 					continue

@@ -61,6 +61,27 @@ func TestExamine(t *testing.T) {
 	}
 }
 
+// TestViolationsAreNotForGit: the default directory of violations is one that git ignores, in every checkout.
+func TestViolationsAreNotForGit(t *testing.T) {
+	python, err := exec.LookPath("python3")
+	if err != nil {
+		t.Skip("there is no python3")
+	}
+	driver := absolute(t, "../../tools/examine/testdata/drivers/driver.py")
+	t.Chdir(t.TempDir())
+	for range 2 {
+		if status, text, _ := runExamine(t, "--ops", "800", "--level", "safe", "--", python, driver, "broken"); status != statusDiffers {
+			t.Fatalf("status %d:\n%s", status, text)
+		}
+	}
+	if out, err := exec.Command("git", "init", "-q").CombinedOutput(); err != nil {
+		t.Skipf("there is no git: %s", out)
+	}
+	if out, err := exec.Command("git", "status", "--porcelain").CombinedOutput(); err != nil || len(out) > 0 {
+		t.Errorf("%v: %s", err, out)
+	}
+}
+
 // TestExamineBadFlags: what makes no sense.
 func TestExamineBadFlags(t *testing.T) {
 	for _, args := range [][]string{

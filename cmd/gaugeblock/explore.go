@@ -11,6 +11,7 @@ import (
 	"github.com/dustin/go-humanize"
 
 	"gaugeblock/internal/memlimit"
+	"gaugeblock/internal/similar"
 	"gaugeblock/model/bounded"
 	"gaugeblock/model/explore"
 	"gaugeblock/spec"
@@ -161,6 +162,13 @@ func (c *exploreCommand) Run(env *environment) error {
 	return out.err
 }
 
+func configurationNames(list []tla.Configuration) (names []string) {
+	for _, c := range list {
+		names = append(names, c.Name)
+	}
+	return names
+}
+
 // choose finds the configurations of the command line.
 func (c *exploreCommand) choose() ([]tla.Configuration, error) {
 	list, err := tla.Configurations()
@@ -173,7 +181,7 @@ func (c *exploreCommand) choose() ([]tla.Configuration, error) {
 	}
 	chosen, unknown := tla.Named(list, c.Configs)
 	if unknown != "" {
-		return nil, fmt.Errorf("there is no configuration %q (gaugeblock explore --help lists them)", unknown)
+		return nil, fmt.Errorf("there is no configuration %q%s (gaugeblock explore --help lists them)", unknown, similar.Question(unknown, configurationNames(list)))
 	}
 	return chosen, nil
 }

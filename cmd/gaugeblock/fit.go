@@ -8,6 +8,7 @@ import (
 
 	"gaugeblock/fakegpu"
 	"gaugeblock/fakegpu/cuda/gpus"
+	"gaugeblock/internal/similar"
 	"gaugeblock/snapshot/compare"
 	"gaugeblock/tools/fit"
 	runner "gaugeblock/tools/run"
@@ -47,7 +48,7 @@ program failed for another reason, and 130 after Ctrl-C.`
 func (c *fitCommand) Validate() error {
 	for _, word := range c.GPU {
 		if _, found := gpus.Find(word); !found {
-			return fmt.Errorf("--gpu=%q is none of %s", word, strings.Join(gpus.Words(), ", "))
+			return fmt.Errorf("--gpu=%q is none of %s%s", word, strings.Join(gpus.Words(), ", "), similar.Question(word, gpus.Words()))
 		}
 	}
 	if c.Table && len(c.GPU) > 0 {

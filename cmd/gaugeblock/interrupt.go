@@ -14,6 +14,7 @@ func interruptible() (stopped func() bool, end func()) {
 	pressed := make(chan os.Signal, 1)
 	done := make(chan struct{})
 	var interrupted atomic.Bool
+	catching.Add(1)
 	signal.Notify(pressed, os.Interrupt, syscall.SIGTERM)
 	go func() {
 		select {
@@ -26,5 +27,6 @@ func interruptible() (stopped func() bool, end func()) {
 	return interrupted.Load, func() {
 		signal.Stop(pressed)
 		close(done)
+		catching.Add(-1)
 	}
 }

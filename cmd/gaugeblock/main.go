@@ -40,6 +40,7 @@ import (
 
 	"gaugeblock/fakegpu/cuda/gpus"
 	"gaugeblock/internal/quote"
+	"gaugeblock/internal/similar"
 	"gaugeblock/tools/torch"
 	"gaugeblock/upstream"
 )
@@ -101,12 +102,15 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	case args[0] == "help": // of a command, or of all
 		args = append(args[1:len(args):len(args)], "--help")
 	}
+	if len(args) == 2 && args[0] == "torch" && (args[1] == "--help" || args[1] == "-h") {
+		args = []string{"torch", "compare", "--help"} // what it does without a word behind it: the library shows the words alone
+	}
 	parsed, err := env.parser.Parse(joinNegatives(args))
 	if helped {
 		return statusExact
 	}
 	if err != nil {
-		message := shortMessage(quote.Text(err.Error()))
+		message := shortMessage(quote.Text(err.Error())) + similarFlag(err)
 		if commandOf(err) == "gaugeblock whatif" && strings.HasPrefix(message, "unexpected argument") {
 			message += ": whatif takes one file; gaugeblock report A B compares two"
 		}
@@ -187,6 +191,16 @@ func newParser(env *environment, exit func(int)) *kong.Kong {
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}),
 		kong.Vars{"version": version(), "gpus": strings.Join(gpus.Words(), ", ")},
 	)
+}
+
+// similarFlag asks about a flag of which the library does not ask: it knows no --no-FLAG.
+func similarFlag(err error) string {
+	var wrong *kong.ParseError
+	flag, unknown := strings.CutPrefix(err.Error(), "unknown flag ")
+	if !unknown || strings.Contains(flag, " ") || !errors.As(err, &wrong) || wrong.Context == nil || wrong.Context.Selected() == nil {
+		return ""
+	}
+	return similar.Question(flag, longFlags(wrong.Context.Selected()))
 }
 
 // commandOf is the command that a wrong command line names: that whose help tells more.

@@ -3,6 +3,8 @@ package main
 import (
 	"fmt"
 	"math"
+	"runtime/debug"
+	"runtime/metrics"
 
 	"github.com/dustin/go-humanize"
 )
@@ -53,3 +55,31 @@ func (s memorySize) most() uint64 {
 
 // heap is what of it may be the heap.
 func (s memorySize) heap() int64 { return int64(s.most() - s.most()/8) }
+
+// bound lets the garbage collector keep to it, until end.
+func (s memorySize) bound() (end func()) {
+	limit, percent := debug.SetMemoryLimit(s.heap()), debug.SetGCPercent(ofUse)
+	return func() {
+		debug.SetMemoryLimit(limit)
+		debug.SetGCPercent(percent)
+	}
+}
+
+// How much garbage there may be, in percent of what is in use, and from how many bytes in use on it is less: then what
+// is not collected would be most of what a command takes.
+const (
+	ofUse      = 100
+	ofLargeUse = 60
+	largeUse   = 128 << 20
+)
+
+// collectSooner does so once much is in use, and reports whether it is.
+func collectSooner() bool {
+	live := [1]metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+	metrics.Read(live[:])
+	large := live[0].Value.Uint64() > largeUse
+	if large {
+		debug.SetGCPercent(ofLargeUse)
+	}
+	return large
+}

@@ -133,7 +133,7 @@ func viewerPage(text []byte) []byte {
 }
 
 // place is where in a file something is wrong. A damaged archive and what is no input at all have none.
-var place = regexp.MustCompile(`at byte \d|:\d+[: ]|line \d|entry \d|operation \d|is empty|before offset \d|the zip archive|gzip: invalid|xz: data is|was cut off|has no history|this is a (page|text) without`)
+var place = regexp.MustCompile(`at byte \d|:\d+[: ]|line \d|entry \d|operation \d|is empty|before offset \d|the zip archive|gzip: invalid|xz: data is|was cut off|has no history|this is a (page|text) without|zip: not a|this is no memory snapshot|pickle protocol \d|is \w+, not a (list|dict)`)
 
 // TestMutatedFiles: whatever is in a file, a command ends soon, in little memory, and with an answer, or
 // with exit status 2, the file's name and the place of what is wrong; then nothing is written.

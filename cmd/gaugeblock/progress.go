@@ -4,6 +4,7 @@ import (
 	"io"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/vbauerster/mpb/v8"
@@ -27,6 +28,17 @@ type progress struct {
 	mu        sync.Mutex    // of what follows: workers may count while results are written
 	container *mpb.Progress // nil while there is no bar
 	bar       *mpb.Bar
+	uncaught  func() // stops catching the signals that nobody else catches; nil: somebody does
+}
+
+// onScreen is the bar that is shown, nil if none is.
+var onScreen atomic.Pointer[progress]
+
+// removeBar removes the bar that is shown, when a signal ends the command.
+func removeBar() {
+	if p := onScreen.Load(); p != nil {
+		p.remove()
+	}
 }
 
 func newProgress(stderr io.Writer, total int, forPrograms bool) *progress {
@@ -75,6 +87,10 @@ func (p *progress) set(done int) {
 }
 
 func (p *progress) appear() {
+	onScreen.Store(p)
+	if catching.Load() == 0 {
+		p.uncaught = atSignal(func() {}, always)
+	}
 	p.container = mpb.New(mpb.WithOutput(p.terminal))
 	p.bar = p.container.AddBar(int64(p.total),
 		mpb.BarRemoveOnComplete(),
@@ -85,8 +101,18 @@ func (p *progress) appear() {
 
 // finish removes the bar, full or not, and flushes what was written above it.
 func (p *progress) finish() {
+	p.remove()
+	onScreen.CompareAndSwap(p, nil)
+	if p.uncaught != nil {
+		p.uncaught()
+		p.uncaught = nil
+	}
+}
+
+func (p *progress) remove() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.terminal = nil // it does not appear again
 	if p.container == nil {
 		return
 	}

@@ -9,7 +9,6 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 	"strings"
 
 	"github.com/dustin/go-humanize/english"
@@ -101,7 +100,7 @@ func (c *reportCommand) Run(env *environment) error {
 		return err
 	}
 	fmt.Fprint(env.stderr, c.Limit.question("--limit"), c.Memory.question("--device-memory"), c.Capacity.question("--capacity"))
-	defer debug.SetMemoryLimit(debug.SetMemoryLimit(c.MaxMemory.heap()))
+	defer c.MaxMemory.bound()()
 	if ranks && c.intoFolder() {
 		return c.folder(env, files)
 	}
@@ -126,6 +125,7 @@ func (c *reportCommand) Run(env *environment) error {
 	if err != nil {
 		return err
 	}
+	env.writeBriefs(page)
 	write := c.writer()
 	if out == nil {
 		return write(env.page, page)
@@ -139,6 +139,16 @@ func (c *reportCommand) Run(env *environment) error {
 	}
 	_, err = fmt.Fprintf(env.stdout, "%s\n", quote.Text(name))
 	return err
+}
+
+// writeBriefs writes the three lines of a page to standard error, since standard output has the page or its name.
+func (e *environment) writeBriefs(page *memoryreport.Page) {
+	for i, lines := range page.Briefs() {
+		if i > 0 {
+			fmt.Fprintln(e.stderr)
+		}
+		writeBrief(e.stderr, e.stderr, lines)
+	}
 }
 
 // save writes a file, or nothing if a signal ends the command.

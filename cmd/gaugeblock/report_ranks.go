@@ -70,7 +70,7 @@ func (c *reportCommand) ranks(env *environment, files []string, pages *rankPages
 	if err := c.showRanks(env, page, shown); err != nil {
 		return nil, nil, err
 	}
-	page.Iterations = memoryreport.IterationsOf(groups, builders, shown.index)
+	page.Iterations = memoryreport.IterationsOf(groups, builders, shown.index, page.Reports[page.Shown])
 	return page, shown, nil
 }
 
@@ -111,6 +111,9 @@ func (c *reportCommand) addRank(env *environment, g *rankGroup, path, name strin
 		return nil, nil, fmt.Errorf("%s: %w", quote.Text(name), err)
 	}
 	g.ranks.Add(name, data)
+	if c.format() == "html" {
+		data.Pack(g.share)
+	}
 	g.files = append(g.files, path)
 	last := g.ranks.Len() - 1
 	isWorst := g.ranks.Worst() == last
@@ -153,12 +156,15 @@ func (c *reportCommand) showRanks(env *environment, page *memoryreport.Page, g *
 		if err != nil {
 			return err
 		}
+		if c.format() == "html" {
+			data.Pack(g.share)
+		}
 		g.reports[page.Shown] = data
 	}
 	for i, rank := range g.at {
 		g.reports[i].Title = g.ranks.Title(rank)
 	}
-	page.Reports, page.Ranks = g.reports, g.ranks.Ranks(g.at)
+	page.Reports, page.Ranks = g.reports, g.ranks.Ranks(g.at, g.reports[page.Shown])
 	return nil
 }
 
@@ -219,6 +225,7 @@ func (c *reportCommand) folder(env *environment, files []string) error {
 	if err := pages.write("index.html", func(w io.Writer) error { return memoryreport.Write(w, page) }); err != nil {
 		return err
 	}
+	env.writeBriefs(page)
 	_, err = fmt.Fprintf(env.stdout, "%s\n", quote.Text(filepath.Join(c.Out, "index.html")))
 	return err
 }

@@ -13,6 +13,7 @@ import (
 	"gaugeblock/fakegpu"
 	"gaugeblock/fakegpu/cuda/gpus"
 	"gaugeblock/internal/quote"
+	"gaugeblock/internal/similar"
 	"gaugeblock/snapshot"
 	"gaugeblock/snapshot/compare"
 	memoryreport "gaugeblock/snapshot/report"
@@ -68,7 +69,7 @@ or the peak has grown by more than --max-growth, and 2 if the program could not 
 // Validate is called by kong.
 func (c *runCommand) Validate() error {
 	if _, found := gpus.Find(c.GPU); !found {
-		return fmt.Errorf("--gpu=%q is none of %s", c.GPU, strings.Join(gpus.Words(), ", "))
+		return fmt.Errorf("--gpu=%q is none of %s%s", c.GPU, strings.Join(gpus.Words(), ", "), similar.Question(c.GPU, gpus.Words()))
 	}
 	if c.GPUs < 1 || c.GPUs > fakegpu.MaxDevices {
 		return fmt.Errorf("--gpus=%d is not from 1 to %d", c.GPUs, fakegpu.MaxDevices)

@@ -18,6 +18,7 @@ func otherSettings(env *environment, r *runner.Result, stacks bool) *runner.Othe
 	if process == nil || process.Snapshot == "" {
 		return nil
 	}
+	defer reportMemory.bound()()
 	file, err := snapshot.OpenLimited(process.Snapshot, reportMemory.most())
 	if err != nil {
 		return nil

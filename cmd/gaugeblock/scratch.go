@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -73,12 +74,16 @@ var endings = []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall
 // always says that each signal ends the process.
 func always(os.Signal) bool { return true }
 
+// catching is how many parts of the command catch signals at the moment.
+var catching atomic.Int32
+
 // atSignal ends the process when one of the endings arrives for which ends reports true, after a
 // cleanup, with the status that a shell reports for it. Signals that the process was started to
 // ignore stay ignored, as SIGHUP under nohup. end stops listening; it does not return if such a
 // signal has arrived.
 func atSignal(cleanup func(), ends func(os.Signal) bool) (end func()) {
 	caught, done, ended := make(chan os.Signal, 1), make(chan struct{}), make(chan struct{})
+	catching.Add(1)
 	for _, s := range endings {
 		if !signal.Ignored(s) {
 			signal.Notify(caught, s)
@@ -89,6 +94,7 @@ func atSignal(cleanup func(), ends func(os.Signal) bool) (end func()) {
 			select {
 			case s := <-caught:
 				if ends(s) && (s != syscall.SIGPIPE || readerIsGone()) {
+					removeBar()
 					cleanup()
 					os.Exit(128 + int(s.(syscall.Signal)))
 				}
@@ -102,6 +108,7 @@ func atSignal(cleanup func(), ends func(os.Signal) bool) (end func()) {
 		signal.Stop(caught)
 		close(done)
 		<-ended
+		catching.Add(-1)
 	}
 }
 

@@ -41,7 +41,7 @@ var situations = []situation{
 // situationsFile has the table.
 const situationsFile = "../../docs/lab/situations.md"
 
-var updateSituations = flag.Bool("update-situations", false, "write the tables of "+situationsFile+" and "+terminalsFile)
+var updateSituations = flag.Bool("update-situations", false, "write the tables of "+situationsFile+", "+terminalsFile+" and "+endedFile)
 
 // TestSituations puts every command into every situation. The exit statuses are those of the table: as a
 // shell has them after a signal, 2 with a message where something is missing.

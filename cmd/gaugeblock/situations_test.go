@@ -28,6 +28,7 @@ type subject struct {
 	outputs []string // files that args write, in the folder
 	busy    []string // goes on until it is ended; nil: it waits until somebody reads what it prints
 	feed    string   // the file whose beginning busy gets on its standard input, which stays open
+	bar     bool     // busy has a progress bar
 	slow    bool     // it compiles something: only some situations
 	soFar   bool     // what is known when a signal ends it is written
 	offline []string // needs a network, and ends without one
@@ -51,9 +52,9 @@ func subjects(t *testing.T) []subject {
 		{name: "fit", args: []string{"fit", "--json", "out.json", "--var", "B=1..8", "--", program}, outputs: []string{"out.json"}, busy: append([]string{"fit", "--json", "out.json", "--var", "B=1..8"}, hangs...), soFar: true},
 		{name: "replay", args: []string{"replay", trace}, input: trace, busy: []string{"replay", "-"}, feed: trace},
 		{name: "check", args: []string{"check", log}, input: log, busy: []string{"check", "-"}, feed: log},
-		{name: "soak", args: []string{"soak", "--ops", "3000", "--area", "core"}, busy: []string{"soak", "--ops", "1000000000", "--area", "core"}},
+		{name: "soak", args: []string{"soak", "--ops", "3000", "--area", "core"}, busy: []string{"soak", "--ops", "1000000000", "--area", "core"}, bar: true},
 		{name: "record", args: []string{"record"}},
-		{name: "explore", args: []string{"explore", "core_tiny"}, busy: []string{"explore", "core"}},
+		{name: "explore", args: []string{"explore", "core_tiny"}, busy: []string{"explore", "core"}, bar: true},
 		{name: "whatif", args: []string{"whatif", snapshot, "--settings", ""}, input: snapshot, busy: []string{"whatif", "-"}, feed: snapshot},
 		{name: "whatif, error text", args: []string{"whatif", oom}, input: oom, busy: []string{"whatif", "-"}, feed: oom},
 		{name: "report", args: []string{"report", snapshot, "--no-whatif", "-o", "page.html"}, input: snapshot, outputs: []string{"page.html"}, busy: []string{"report", "-", "-o", "page.html"}, feed: snapshot},
@@ -192,7 +193,9 @@ func (x *trial) isWhole(name string) bool {
 // program has begun, it has read what there is, or has taken some processor time.
 func (x *trial) startBusy(t *testing.T, s subject) {
 	t.Helper()
-	x.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if x.SysProcAttr == nil {
+		x.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	}
 	x.Env = append(x.Env, s.env...)
 	asked.Store(false)
 	atWork := func() bool { return x.processorTime() > 40 }

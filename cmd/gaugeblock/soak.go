@@ -15,6 +15,8 @@ import (
 
 	"gaugeblock/conformance"
 	"gaugeblock/internal/inorder"
+	"gaugeblock/internal/memlimit"
+	"gaugeblock/internal/similar"
 	"gaugeblock/spec"
 	"gaugeblock/tools/reference"
 	"gaugeblock/upstream"
@@ -31,6 +33,8 @@ type soakCommand struct {
 	Out      string   `name:"out" default:"." placeholder:"DIR" help:"Write counterexamples to this directory (default: here)."`
 	Jobs     int      `short:"j" aliases:"workers" placeholder:"N" help:"Test N areas at a time (default: as many as there are processors). The result is the same."`
 	JSON     bool     `name:"json" help:"Print nothing but the summary."`
+
+	MaxMemory memorySize `name:"max-memory" placeholder:"SIZE" help:"End when this much memory is not enough, such as 4GiB (default: no limit)."`
 }
 
 // Help is what "gaugeblock soak --help" prints beside the flags.
@@ -48,7 +52,7 @@ The last line of the output is a summary in JSON: operations, violations, labels
 seconds. A program with a violation is shortened and written to a trace, which
 "gaugeblock replay" takes. Ctrl-C ends the search and prints the summary. The exit
 status is 0 when there is no violation, 1 when there is one, 2 when the command line
-made no sense, 130 after Ctrl-C or SIGTERM.
+made no sense, 3 when the memory did not suffice, 130 after Ctrl-C or SIGTERM.
 
 Areas:` + areas.String()
 }
@@ -98,7 +102,7 @@ func checkOut(dir string) error {
 func checkPrograms(areas []string, conf *string, release upstream.Release) error {
 	for _, name := range areas {
 		if conformance.Find(name) == nil {
-			return fmt.Errorf("--area=%s: there is no such area; there are %s", name, strings.Join(areaNames(), ", "))
+			return fmt.Errorf("--area=%s: there is no such area%s; there are %s", name, similar.Question(name, areaNames()), strings.Join(areaNames(), ", "))
 		}
 	}
 	if conf != nil {
@@ -125,7 +129,7 @@ type soakSummary struct {
 	Seconds    float64              `json:"seconds"`
 	// for --seed: continues from this run
 	NextSeed uint64 `json:"next_seed"`
-	// with Ctrl-C or SIGTERM, before the end
+	// with Ctrl-C or SIGTERM, or for want of memory, before the end
 	Stopped bool `json:"stopped,omitempty"`
 
 	Counterexamples []counterexample `json:"counterexamples,omitempty"`
@@ -157,8 +161,14 @@ func (c *soakCommand) Run(env *environment) error {
 	if !c.JSON {
 		notes = out
 	}
-	stopped, end := interruptible()
+	pressed, end := interruptible()
 	defer end()
+	var memory *memlimit.Budget
+	if c.MaxMemory > 0 {
+		memlimit.Collect(uint64(c.MaxMemory))
+		memory = memlimit.New(uint64(c.MaxMemory))
+	}
+	stopped := func() bool { return pressed() || memory.Check() != nil }
 	summary := soakSummary{Labels: conformance.Coverage{}}
 	var done checkedOperations
 	done.tell = progress.set
@@ -190,6 +200,9 @@ func (c *soakCommand) Run(env *environment) error {
 	}
 	summary.Seconds = time.Since(started).Seconds()
 	printJSON(out, &summary)
+	if err := memory.Err(); err != nil && out.err == nil {
+		return &exhaustedError{err.Error()}
+	}
 	return out.err
 }
 

@@ -200,7 +200,18 @@ func TestHelpAndNames(t *testing.T) {
 	if said("help", "soak") != said("soak", "--help") || said("help") != said("--help") || said("help") == "" {
 		t.Errorf("%q", said("help", "soak"))
 	}
-	if got := said("soak", "--area", "cor"); !strings.Contains(got, "there are core, streams, ") {
+	for _, test := range []struct{ command, says string }{
+		{"soak --area poools", `there is no such area, did you mean "pools"?; there are core, streams, `},
+		{"soak --area zebra", "there is no such area; there are core, streams, "},
+		{"explore coretiny", `there is no configuration "coretiny", did you mean "core_tiny"? (`},
+		{"run --gpu h20 -- true", `5090, did you mean "h200"?`},
+		{"whatf x", `did you mean "whatif"?`}, {"report --no-whatfi x", `did you mean "--no-whatif"?`}, {"torch gett", `did you mean "get"?`},
+	} {
+		if got := said(strings.Fields(test.command)...); !strings.Contains(got, test.says) {
+			t.Errorf("%s: %s", test.command, got)
+		}
+	}
+	if got := said("torch", "--help"); !strings.Contains(got, "--jobs") || got != said("help", "torch") {
 		t.Error(got)
 	}
 	for _, shell := range []string{"bash", "fish"} {

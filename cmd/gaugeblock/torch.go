@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 
 	"gaugeblock/internal/quote"
+	"gaugeblock/internal/similar"
 	"gaugeblock/tools/torch"
 	"gaugeblock/tools/torch/binary"
 	"gaugeblock/upstream"
@@ -85,7 +86,7 @@ func (c *compareCommand) Validate() error {
 	case c.Against && (len(c.Builds) != 2 || c.Torch != "" || c.Edges):
 		return errors.New("--against compares two builds: gaugeblock torch --against 2.14 2.15")
 	case !c.Against && len(c.Builds) > 0:
-		return fmt.Errorf("%s: builds are for --against", quote.Text(c.Builds[0]))
+		return fmt.Errorf("%s: builds are for --against%s", quote.Text(c.Builds[0]), similar.Question(c.Builds[0], []string{"compare", "get"}))
 	}
 	if len(c.Config) > 0 && !c.Edges {
 		return errors.New("--config is of --edges")

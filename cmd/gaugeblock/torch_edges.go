@@ -11,6 +11,7 @@ import (
 
 	"github.com/dustin/go-humanize"
 
+	"gaugeblock/internal/similar"
 	"gaugeblock/tla"
 	"gaugeblock/tools/torch"
 	"gaugeblock/tools/torch/binary"
@@ -79,7 +80,7 @@ func (c *compareCommand) edgeConfigurations() ([]tla.Configuration, error) {
 	}
 	chosen, unknown := tla.Named(list, c.Config)
 	if unknown != "" {
-		return nil, fmt.Errorf("there is no configuration %q whose steps can be taken", unknown)
+		return nil, fmt.Errorf("there is no configuration %q whose steps can be taken%s", unknown, similar.Question(unknown, configurationNames(list)))
 	}
 	return chosen, nil
 }

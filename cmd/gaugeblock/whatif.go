@@ -7,7 +7,6 @@ import (
 	"io"
 	"math"
 	"os"
-	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -129,6 +128,7 @@ func (c *whatifCommand) Validate() error {
 // Run reads the file, compares the settings, and prints the predictions.
 func (c *whatifCommand) Run(env *environment) error {
 	fmt.Fprint(env.stderr, c.Limit.question("--limit"), c.Memory.question("--device-memory"), c.Capacity.question("--capacity"))
+	defer c.MaxMemory.bound()()
 	if m, err := c.errorText(env); m != nil || err != nil {
 		if err != nil {
 			return err
@@ -181,7 +181,6 @@ func (e *environment) compare(w *history.Workload, o compare.Options, forProgram
 		progress.total = total
 		progress.set(done)
 	}
-	defer debug.SetMemoryLimit(debug.SetMemoryLimit(memorySize(o.MaxMemory).heap()))
 	comparison, err := compare.Compare(w, o)
 	progress.set(progress.total)
 	progress.finish()
@@ -239,10 +238,8 @@ func (r *release) orOf(file *snapshot.File) []upstream.Release {
 // openSnapshot reads a snapshot, with a progress bar, and returns its name in messages.
 func (e *environment) openSnapshot(path string, maxMemory memorySize, quiet bool) (*snapshot.File, string, error) {
 	most := maxMemory.most()
-	// while it reads, garbage is collected sooner near the limit
-	defer debug.SetMemoryLimit(debug.SetMemoryLimit(maxMemory.heap()))
 	if path == "-" {
-		file, err := snapshot.ReadLimited(e.stdin, "stdin", most)
+		file, err := snapshot.ReadLimited(&readingProgress{from: e.stdin, progress: newProgress(e.stderr, 0, true)}, "stdin", most)
 		return file, "stdin", err
 	}
 	in, err := os.Open(path)
@@ -265,10 +262,15 @@ type readingProgress struct {
 	from     io.Reader
 	progress *progress
 	read     int64
+	large    bool // much of what was read is in use
 }
 
 func (r *readingProgress) Read(p []byte) (int, error) {
 	n, err := r.from.Read(p)
+	const often = 20 // every 2^20 bytes
+	if before := r.read >> often; !r.large && before != (r.read+int64(n))>>often {
+		r.large = collectSooner()
+	}
 	r.read += int64(n)
 	r.progress.set(int(r.read >> 20))
 	return n, err
@@ -290,7 +292,6 @@ func (c *whatifCommand) fromTrace() (*history.Workload, []string, error) {
 	}
 	defer tr.Close()
 	most := c.MaxMemory.most()
-	defer debug.SetMemoryLimit(debug.SetMemoryLimit(c.MaxMemory.heap()))
 	workload, err := history.FromTrace(tr, spec.Device(max(c.Device, 0)), most)
 	if err == nil && c.PyTorch.given() {
 		workload.Release = c.PyTorch.Release
@@ -309,7 +310,7 @@ func (c *whatifCommand) fromTrace() (*history.Workload, []string, error) {
 func (c *whatifCommand) print(env *environment, out io.Writer, answer tell.Answer, notes []string) {
 	width := terminalWidth(env.stdout)
 	lines := answer.Brief()
-	env.writeBrief(out, lines)
+	writeBrief(out, env.stdout, lines)
 	if export := answer.Export(); export != "" && !strings.HasPrefix(lines.Try, export) {
 		fmt.Fprintf(out, "\n    %s\n", export)
 	}
@@ -333,14 +334,14 @@ func (c *whatifCommand) print(env *environment, out io.Writer, answer tell.Answe
 	fmt.Fprintf(out, "\n%s\n", paragraph(strings.Join(rest, " "), width))
 }
 
-// writeBrief writes three lines, bold where the output is a terminal with colour.
-func (e *environment) writeBrief(out io.Writer, lines brief.Lines) {
-	if !isTerminal(e.stdout) {
+// writeBrief writes three lines to one of the streams, or to what collects for it, bold where it is a terminal
+// with colour.
+func writeBrief(out, stream io.Writer, lines brief.Lines) {
+	if !isTerminal(stream) {
 		lines.Write(out, nil)
 		return
 	}
-	lines.Happened, lines.Cause, lines.Peak, lines.Try = quote.Text(lines.Happened), quote.Text(lines.Cause), quote.Text(lines.Peak), quote.Text(lines.Try)
-	lines.Write(folded(unquoted(e.stdout)), bold)
+	lines.Map(quote.Text).Write(folded(unquoted(stream)), bold)
 }
 
 func bold(line string) string { return text.Bold.Sprint(line) } // the library knows NO_COLOR

@@ -16,28 +16,42 @@ type Lines struct {
 	Happened string `json:"happened"`
 	Cause    string `json:"cause,omitempty"` // of a failure
 	Peak     string `json:"peak,omitempty"`  // where it is and what holds it; instead of a cause, where nothing failed
+	Diff     string `json:"diff,omitempty"`  // what changed between snapshots; instead of a cause as well
 	Try      string `json:"try"`
 }
 
-// The labels of the second and the third line.
+// The labels of the second and the third line. All are as long.
 const (
 	causeLabel = "Cause: "
 	peakLabel  = "Peak:  "
+	diffLabel  = "Diff:  "
 	tryLabel   = "Try:   "
 )
 
+// Map changes the text of each line.
+func (l Lines) Map(change func(string) string) Lines {
+	return Lines{change(l.Happened), change(l.Cause), change(l.Peak), change(l.Diff), change(l.Try)}
+}
+
 // Fit shortens the lines, with their labels, to Columns.
 func (l Lines) Fit() Lines {
-	return Lines{shorten(l.Happened, Columns), shorten(l.Cause, Columns-len(causeLabel)), shorten(l.Peak, Columns-len(peakLabel)), shorten(l.Try, Columns-len(tryLabel))}
+	fit := l.Map(func(text string) string { return shorten(text, Columns-len(tryLabel)) })
+	fit.Happened = shorten(l.Happened, Columns)
+	return fit
 }
 
 // Fits reports whether a text can be the second or the third line.
 func Fits(text string) bool { return utf8.RuneCountInString(text) <= Columns-len(tryLabel) }
 
 // FirstThatFits is the first of several forms of the second or the third line that fits, or else the last.
-func FirstThatFits(forms ...string) string {
+func FirstThatFits(forms ...string) string { return firstOf(Columns-len(tryLabel), forms) }
+
+// Headline is the first of several forms of the first line that fits, or else the last.
+func Headline(forms ...string) string { return firstOf(Columns, forms) }
+
+func firstOf(most int, forms []string) string {
 	for _, form := range forms {
-		if Fits(form) {
+		if utf8.RuneCountInString(form) <= most {
 			return form
 		}
 	}
@@ -48,7 +62,7 @@ func FirstThatFits(forms ...string) string {
 func (l Lines) Write(w io.Writer, emphasize func(string) string) error {
 	l = l.Fit()
 	text := ""
-	for _, line := range []struct{ label, text string }{{"", emphasized(l.Happened, emphasize)}, {causeLabel, l.Cause}, {peakLabel, l.Peak}, {tryLabel, emphasized(l.Try, emphasize)}} {
+	for _, line := range []struct{ label, text string }{{"", emphasized(l.Happened, emphasize)}, {causeLabel, l.Cause}, {peakLabel, l.Peak}, {diffLabel, l.Diff}, {tryLabel, emphasized(l.Try, emphasize)}} {
 		if line.text != "" {
 			text += line.label + line.text + "\n"
 		}
@@ -65,7 +79,7 @@ func (l Lines) WriteBehind(w io.Writer, prefix string, emphasize func(string) st
 	for _, line := range []struct {
 		text      string
 		emphasize func(string) string
-	}{{l.Happened, emphasize}, {l.Cause, nil}, {l.Peak, nil}, {l.Try, emphasize}} {
+	}{{l.Happened, emphasize}, {l.Cause, nil}, {l.Peak, nil}, {l.Diff, nil}, {l.Try, emphasize}} {
 		for _, part := range wrapped(line.text, most) {
 			text += prefix + emphasized(part, line.emphasize) + "\n"
 		}

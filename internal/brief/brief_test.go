@@ -18,12 +18,12 @@ func TestWrite(t *testing.T) {
 		lines Lines
 		want  string
 	}{
-		"all":        {Lines{"a", "b", "c", "d"}, "<a>\nCause: b\nPeak:  c\nTry:   <d>\n"},
+		"all":        {Lines{"a", "b", "c", "e", "d"}, "<a>\nCause: b\nPeak:  c\nDiff:  e\nTry:   <d>\n"},
 		"no cause":   {Lines{Happened: "a", Peak: "c", Try: "d"}, "<a>\nPeak:  c\nTry:   <d>\n"},
 		"no advice":  {Lines{Happened: "a", Cause: "b"}, "<a>\nCause: b\n"},
 		"nothing":    {Lines{}, ""},
-		"they fit":   {Lines{long(100), long(93), long(93), long(93)}, "<" + long(100) + ">\nCause: " + long(93) + "\nPeak:  " + long(93) + "\nTry:   <" + long(93) + ">\n"},
-		"they don't": {Lines{long(101), long(94), long(95), long(94)}, "<" + cut(97) + ">\nCause: " + cut(90) + "\nPeak:  " + cut(90) + "\nTry:   <" + cut(90) + ">\n"},
+		"they fit":   {Lines{long(100), long(93), long(93), long(93), long(93)}, "<" + long(100) + ">\nCause: " + long(93) + "\nPeak:  " + long(93) + "\nDiff:  " + long(93) + "\nTry:   <" + long(93) + ">\n"},
+		"they don't": {Lines{long(101), long(94), long(95), long(94), long(94)}, "<" + cut(97) + ">\nCause: " + cut(90) + "\nPeak:  " + cut(90) + "\nDiff:  " + cut(90) + "\nTry:   <" + cut(90) + ">\n"},
 	} {
 		var b strings.Builder
 		if err := test.lines.Write(&b, loud); err != nil || b.String() != test.want {
@@ -79,5 +79,8 @@ func TestFits(t *testing.T) {
 	}
 	if a, b, c := FirstThatFits(long(94), long(93), "c"), FirstThatFits("a", "b"), FirstThatFits(long(94), long(95)); a != long(93) || b != "a" || c != long(95) {
 		t.Error(a, b, c)
+	}
+	if a, b := Headline(long(101), long(100), "c"), Headline(long(101), long(102)); a != long(100) || b != long(102) {
+		t.Error(a, b)
 	}
 }

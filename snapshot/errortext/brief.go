@@ -45,7 +45,7 @@ func (m *Message) briefCause() string {
 		}
 		return fmt.Sprintf("likely a shortage: %s more than what is left", m.missing())
 	case Fragmentation:
-		return fmt.Sprintf("likely fragmentation: with the %s cached there is enough, but not in one piece", m.Cached)
+		return fmt.Sprintf("likely fragmentation: %s is reserved but unallocated, in blocks that are too small", m.Cached)
 	case Fraction:
 		return m.briefFraction()
 	case Refused:
@@ -93,7 +93,7 @@ func (m *Message) briefTry() string {
 			if m.withoutOthers() {
 				return export + "or end the other processes: --why"
 			}
-			return export + "if it is not set: see --why"
+			return export + "if not set yet; if it is: --why"
 		}
 		if m.Old && m.NoExpandable == "" {
 			return "PyTorch 2.1 or later with expandable_segments:True, or max_split_size_mb (see --why)"

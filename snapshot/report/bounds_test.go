@@ -204,7 +204,7 @@ func TestPageOfLongName(t *testing.T) {
 	r := &RankBuilder{}
 	r.Add(long, d)
 	r.Add(long, d)
-	page := &Page{Source: long, Reports: []*Data{d, d}, Compared: Compare(d, d), Ranks: r.Ranks(nil), Notes: []string{long}}
+	page := &Page{Source: long, Reports: []*Data{d, d}, Compared: Compare(d, d), Ranks: r.Ranks(nil, nil), Notes: []string{long}}
 	if size := sizeOf(t, page); size > 300<<10 {
 		t.Errorf("the page has %d bytes", size)
 	}
@@ -286,7 +286,7 @@ func TestPageOfManyRanks(t *testing.T) {
 	for i := range 1200 {
 		r.Add(fmt.Sprintf("%s/rank%d.pickle", strings.Repeat("<", 1000), i), d)
 	}
-	page := &Page{Source: "ranks", Reports: []*Data{d}, Ranks: r.Ranks(nil)}
+	page := &Page{Source: "ranks", Reports: []*Data{d}, Ranks: r.Ranks(nil, nil)}
 	if len(page.Ranks.List)+page.Ranks.More != 1200 || page.Ranks.More == 0 {
 		t.Errorf("%d ranks are listed, %d more", len(page.Ranks.List), page.Ranks.More)
 	}

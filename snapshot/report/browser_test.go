@@ -84,7 +84,7 @@ func browserPages(t *testing.T) map[string]*Page {
 		"host":     pageOf(build(t, open(t, "../testdata/pinned-2.15.pickle"))),
 		"devices":  {Source: "devices.pickle", Reports: []*Data{small, data, build(t, long)}, Shown: 1},
 		"two":      {Source: "a and b", Reports: []*Data{other, data}, Shown: 1, Compared: Compare(other, data)},
-		"ranks":    {Source: "ranks", Reports: []*Data{data, small, other}, Ranks: ranks.Ranks([]int{0, 1, 2}), Notes: []string{"rank3.pickle is left out"}},
+		"ranks":    {Source: "ranks", Reports: []*Data{data, small, other}, Ranks: ranks.Ranks([]int{0, 1, 2}, data), Notes: []string{"rank3.pickle is left out"}},
 	}
 }
 

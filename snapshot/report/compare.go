@@ -9,6 +9,7 @@ import (
 
 	"github.com/dustin/go-humanize/english"
 
+	"gaugeblock/internal/brief"
 	"gaugeblock/spec"
 )
 
@@ -19,10 +20,13 @@ const maxCompared = 60
 type Compared struct {
 	A       string         `json:"a"` // names
 	B       string         `json:"b"`
+	Brief   brief.Lines    `json:"brief"`
 	Verdict string         `json:"verdict"`
 	Rows    []ComparedSite `json:"rows"` // the largest change first
 	More    int            `json:"more"`
 	Stacks  stacks         `json:"stacks"`
+
+	lines []ComparedSite // the three that changed most, whatever the category
 }
 
 // ComparedSite is a call site in two snapshots.
@@ -109,8 +113,48 @@ func compareReports(a, b *Data, wanted func(*ComparedSite) bool) *Compared {
 		rows[i].Stack = c.Stacks.add(of.frames)
 		c.Rows = append(c.Rows, rows[i])
 	}
-	c.Verdict = c.verdict(a, b)
+	c.lines = c.joinLines(pairs, wanted)
+	c.Brief, c.Verdict = c.brief(a, b), c.verdict(a, b)
 	return c
+}
+
+// joinLines adds up the sites of one line that differ in their category, and returns the three that changed most.
+func (c *Compared) joinLines(pairs []pair, wanted func(*ComparedSite) bool) []ComparedSite {
+	at := map[comparedKey]int{}
+	var rows []ComparedSite
+	var of []*siteTotals
+	for _, p := range pairs {
+		site := cmp.Or(p.b, p.a)
+		key := keyOfSite(site)
+		key.category = uncategorized
+		i, known := at[key]
+		if !known {
+			i = len(rows)
+			at[key] = i
+			rows, of = append(rows, ComparedSite{Stack: noStack, Size: site.size, Start: site.start}), append(of, site)
+		}
+		if row := &rows[i]; p.a != nil {
+			row.A.add(p.a.peak)
+			row.EndA.add(p.a.end)
+		}
+		if row := &rows[i]; p.b != nil {
+			row.B.add(p.b.peak)
+			row.EndB.add(p.b.end)
+		}
+	}
+	order := make([]int, 0, len(rows))
+	for i := range rows {
+		if wanted(&rows[i]) {
+			order = append(order, i)
+		}
+	}
+	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(abs(rows[j].change()), abs(rows[i].change())) })
+	var most []ComparedSite
+	for _, i := range order[:min(3, len(order))] {
+		rows[i].Stack = c.Stacks.add(of[i].frames)
+		most = append(most, rows[i])
+	}
+	return most
 }
 
 func abs(n int64) int64 { return max(n, -n) }
@@ -204,18 +248,8 @@ func (c *Compared) verdict(a, b *Data) string {
 	if change <= 0 && reserved > int64(a.Summary.PeakReserved/50) {
 		text += " More is reserved though no more is allocated: that is fragmentation or cache."
 	}
-	for i := range c.Rows[:min(3, len(c.Rows))] {
-		r := &c.Rows[i]
-		from, to := spec.FormatSize(r.A[0]), spec.FormatSize(r.B[0])
-		if r.change() == 0 || from == to || uint64(abs(r.change())) < max(a.Summary.PeakAllocated, b.Summary.PeakAllocated)/noticeable {
-			break
-		}
-		verb := "grew"
-		if r.change() < 0 {
-			verb = "shrank"
-		}
-		text += fmt.Sprintf(" %s %s by %s, from %s to %s.", c.siteInText(r), verb,
-			spec.FormatSize(uint64(abs(r.change()))), from, to)
+	for _, r := range c.changed(a, b) {
+		text += fmt.Sprintf(" %s %s by %s, from %s to %s.", c.siteInText(r), r.verb(), spec.FormatSize(uint64(abs(r.change()))), spec.FormatSize(r.A[0]), spec.FormatSize(r.B[0]))
 	}
 	if hasFrames(a.totals) != hasFrames(b.totals) {
 		text += " Only one of the two was recorded with call stacks, so their call sites cannot be compared."
@@ -223,8 +257,28 @@ func (c *Compared) verdict(a, b *Data) string {
 	return shortenEnd(text, maxNote)
 }
 
+// changed are the call sites that changed most, at most three.
+func (c *Compared) changed(a, b *Data) (list []*ComparedSite) {
+	for i := range c.lines {
+		if !c.lines[i].noticeable(max(a.Summary.PeakAllocated, b.Summary.PeakAllocated)) {
+			break
+		}
+		list = append(list, &c.lines[i])
+	}
+	return list
+}
+
 // noticeable: a change of less than a 200th of the peak is not worth a sentence.
-const noticeable = 200
+func (c *ComparedSite) noticeable(peak uint64) bool {
+	return spec.FormatSize(c.A[0]) != spec.FormatSize(c.B[0]) && uint64(abs(c.change())) >= peak/200
+}
+
+func (c *ComparedSite) verb() string {
+	if c.change() < 0 {
+		return "shrank"
+	}
+	return "grew"
+}
 
 // outcomes says which of the two ran out of memory, "" if none did.
 func (c *Compared) outcomes(a, b *Data) string {
@@ -273,12 +327,15 @@ func share(part int64, of uint64) string {
 
 // siteInText names a site in a sentence.
 func (c *Compared) siteInText(s *ComparedSite) string {
+	return c.Stacks.siteInText(s.Stack, s.Start, s.Size)
+}
+
+func (s *stacks) siteInText(stack int, start bool, bytes uint64) string {
 	switch {
-	case s.Stack != noStack:
-		f := &c.Stacks.Frames[c.Stacks.Own[s.Stack]]
-		return fmt.Sprintf("%s (%s:%d)", f.Name, path.Base(f.Filename), f.Line)
-	case s.Start:
+	case stack != noStack:
+		return fmt.Sprintf("%s (%s)", s.Frames[s.Own[stack]].Name, s.place(stack))
+	case start:
 		return "What was allocated before the history"
 	}
-	return fmt.Sprintf("Allocations of %s to %s without call stack", spec.FormatSize(s.Size), spec.FormatSize(2*s.Size))
+	return fmt.Sprintf("Allocations of %s to %s without call stack", spec.FormatSize(bytes), spec.FormatSize(2*bytes))
 }

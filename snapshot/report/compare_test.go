@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"gaugeblock/internal/brief"
 	"gaugeblock/snapshot"
 	"gaugeblock/spec"
 )
@@ -73,6 +74,25 @@ func TestCompare(t *testing.T) {
 	if c.Verdict != says {
 		t.Errorf("says %q, want %q", c.Verdict, says)
 	}
+	want3 := brief.Lines{
+		Happened: "Neither ran out of memory: after has 38.00 MiB allocated at its peak, 23.00 MiB more than before",
+		Diff:     "train.py:10 grew by 20.00 MiB, from 1024.00 KiB to 21.00 MiB", Try: "look first at train.py:10",
+	}
+	if c.Brief != want3 {
+		t.Errorf("%q", c.Brief)
+	}
+	b.Summary.OOMs, b.Summary.Settings, b.WhatIf = 1, "a:1", &WhatIf{Cause: "fragmentation"}
+	b.Brief = &brief.Lines{Happened: "Out of memory at x.py:1", Cause: "fragmentation: ...", Try: "export X"}
+	want3 = brief.Lines{
+		Happened: "Only after ran out of memory: it has 38.00 MiB allocated at its peak, 23.00 MiB more than before",
+		Cause:    "fragmentation; the default settings, then a:1; train.py:10 grew by 20.00 MiB", Try: "export X",
+	}
+	if got := Compare(a, b).Brief; got != want3 {
+		t.Errorf("%q", got)
+	}
+	if got := Compare(b, a).Brief; got.Try != "the default settings, with which no request of the second failed" || !strings.HasPrefix(got.Happened, "Only after ran out of memory: before has 15.00 MiB") {
+		t.Errorf("%q", got)
+	}
 }
 
 // TestCompareWithItself: nothing changed.
@@ -106,7 +126,7 @@ func TestRanks(t *testing.T) {
 	for i, d := range []*Data{rank(4*GiB, 5*GiB, 0), rank(5*GiB, 8*GiB, 0), rank(6*GiB, 7*GiB, 0), rank(4*GiB, 6*GiB, 0), rank(5*GiB, 6*GiB, 0)} {
 		r.Add(fmt.Sprintf("iteration_100/rank%d_snapshot.pickle", []int{10, 2, 0, 1, 9}[i]), d)
 	}
-	got := r.Ranks(nil)
+	got := r.Ranks(nil, nil)
 	numbers := ""
 	for _, k := range got.List {
 		numbers += fmt.Sprint(k.Number, " ")
@@ -125,7 +145,7 @@ func TestRanks(t *testing.T) {
 		t.Errorf("compared: %+v", got.Against)
 	}
 	r.Add("rank3.pickle", rank(3*GiB, 4*GiB, 1))
-	got = r.Ranks(nil)
+	got = r.Ranks(nil, nil)
 	if got.List[got.Worst].Number != 3 || !strings.Contains(got.Verdict, "rank 3 is the worst: it ran out of memory, with 3.00 GiB") {
 		t.Errorf("%d is the worst: %s", got.List[got.Worst].Number, got.Verdict)
 	}
@@ -167,7 +187,7 @@ func TestRanksOfRuns(t *testing.T) {
 		}
 		r.Add(name, d)
 	}
-	got := r.Ranks(nil)
+	got := r.Ranks(nil, nil)
 	for _, part := range []string{"Of 3 ranks gpt7.split128.pickle is the worst", "The ranks have different settings: max_split_size_mb:128; the default settings."} {
 		if !strings.Contains(got.Verdict, part) {
 			t.Errorf("%q is not in %q", part, got.Verdict)
@@ -198,7 +218,7 @@ func TestComparedFirst(t *testing.T) {
 func TestOneRank(t *testing.T) {
 	r := &RankBuilder{}
 	r.Add("rank0.pickle", buildNamed(t, held(map[string]uint64{"a": 512}), ""))
-	if got := r.Ranks(nil); got.Against != nil || len(got.List) != 1 || !strings.HasPrefix(got.Verdict, "There is one rank: ") {
+	if got := r.Ranks(nil, nil); got.Against != nil || len(got.List) != 1 || !strings.HasPrefix(got.Verdict, "There is one rank: ") {
 		t.Errorf("%+v", got)
 	}
 }

@@ -42,8 +42,9 @@ type Data struct {
 	WhatIf           *WhatIf       `json:"whatif"` // nil: no prediction was made
 	Notes            []string      `json:"notes"`
 
-	totals        []siteTotals // of all sites
-	categoryTexts [][2]string  // nil: those of the guess
+	packed        *packedStates // instead of States
+	totals        []siteTotals  // of all sites
+	categoryTexts [][2]string   // nil: those of the guess
 }
 
 // categoryName is the name of a category.
@@ -91,7 +92,7 @@ type WhatIf struct {
 	Cause       string       `json:"cause"`       // a compare.Cause
 	Limit       uint64       `json:"limit"`       // 0: none
 	LimitNote   string       `json:"limitNote"`   // the limit in words: a range where the record leaves it open
-	AskLimit    string       `json:"askLimit"`    // an example, if the limit matters and is not known; the user may have it
+	AskLimit    string       `json:"askLimit"`    // a question, if the limit matters and is not known; the user may have it
 	Predictions []Prediction `json:"predictions"` // the best first
 	Details     string       `json:"details"`     // what the verdict leaves out
 	Export      string       `json:"export"`      // a shell command; may be empty

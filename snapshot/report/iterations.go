@@ -10,6 +10,7 @@ import (
 
 	"github.com/dustin/go-humanize/english"
 
+	"gaugeblock/internal/brief"
 	"gaugeblock/spec"
 )
 
@@ -68,6 +69,7 @@ func groupOf(name string) (g Group) {
 
 // Iterations is a run over time.
 type Iterations struct {
+	Brief   brief.Lines   `json:"brief"`
 	Verdict string        `json:"verdict"`
 	List    []Iteration   `json:"list"` // in order of time
 	Shown   int           `json:"shown"`
@@ -99,8 +101,9 @@ type GrowingSite struct {
 const maxGrowing = 40
 
 // IterationsOf is what the page shows of several iterations, nil if there is one. The builders
-// are those of the groups; one without ranks could not be read.
-func IterationsOf(groups []Group, builders []*RankBuilder, shown int) *Iterations {
+// are those of the groups; one without ranks could not be read. Report is that of the worst rank of the one
+// that is shown; nil: its settings were not compared.
+func IterationsOf(groups []Group, builders []*RankBuilder, shown int, report *Data) *Iterations {
 	if len(groups) < 2 {
 		return nil
 	}
@@ -123,7 +126,8 @@ func IterationsOf(groups []Group, builders []*RankBuilder, shown int) *Iteration
 	}
 	it.Rank = builders[shown].Title(builders[shown].Worst())
 	it.grow(groups, builders, whole, builders[shown].list[builders[shown].Worst()])
-	it.Verdict = it.verdict(len(whole))
+	report = cmp.Or(report, builders[shown].reports[builders[shown].Worst()])
+	it.Brief, it.Verdict = it.brief(len(whole), report), it.verdict(len(whole))
 	return it
 }
 
@@ -146,6 +150,7 @@ func (it *Iterations) grow(groups []Group, builders []*RankBuilder, whole []int,
 		for k := range totals {
 			s := &totals[k]
 			key := keyOfSite(s)
+			key.category = uncategorized
 			if _, known := at[key]; !known {
 				at[key] = len(sites)
 				sites = append(sites, site{GrowingSite{Size: s.size, Start: s.start}, s})
@@ -206,14 +211,18 @@ func (it *Iterations) verdict(whole int) string {
 	if whole < 2 {
 		return text + " Whether memory grows from one to the next cannot be told: fewer than two of the snapshots were taken at the end of an iteration."
 	}
-	for _, s := range it.Growth {
-		if s.Steady {
-			return text + fmt.Sprintf(" Memory of %s grows from each snapshot to the next; the fastest call site by %s an iteration, from %s to %s.",
-				it.Rank, spec.FormatSize(uint64(s.Slope)), spec.FormatSize(s.AtEnd[0]), spec.FormatSize(s.AtEnd[len(s.AtEnd)-1]))
+	for i := range it.Growth {
+		if s := &it.Growth[i]; s.Steady {
+			return text + fmt.Sprintf(" Memory of %s grows from each snapshot to the next; the fastest call site %s.", it.Rank, it.growthInText(s))
 		}
 	}
 	if len(it.Growth) > 0 && whole == 2 {
-		return text + " Some call sites hold more at the second one. Whether that goes on cannot be told from two snapshots."
+		return text + fmt.Sprintf(" Some call sites hold more at the second one; the fastest %s. Whether that goes on cannot be told from two snapshots.", it.growthInText(&it.Growth[0]))
 	}
 	return text + fmt.Sprintf(" No call site of %s holds more from each snapshot to the next.", it.Rank)
+}
+
+func (it *Iterations) growthInText(s *GrowingSite) string {
+	return fmt.Sprintf("by %s an iteration, from %s to %s: %s", spec.FormatSize(uint64(s.Slope)), spec.FormatSize(s.AtEnd[0]), spec.FormatSize(s.AtEnd[len(s.AtEnd)-1]),
+		lower(it.Stacks.siteInText(s.Stack, s.Start, s.Size)))
 }

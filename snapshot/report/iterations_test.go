@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"gaugeblock/internal/brief"
 )
 
 // TestGroupByIteration: the layouts of frameworks. The number of an iteration is no rank.
@@ -58,7 +60,7 @@ func overIterations(t *testing.T, names []string, ends ...map[string]uint64) *It
 			builders[i].Add(names[k], buildNamed(t, held(heldMiB(ends[k])), ""))
 		}
 	}
-	return IterationsOf(groups, builders, len(groups)-1)
+	return IterationsOf(groups, builders, len(groups)-1, nil)
 }
 
 func heldMiB(sites map[string]uint64) map[string]uint64 {
@@ -83,6 +85,13 @@ func TestGrowth(t *testing.T) {
 		map[string]uint64{"grown": 400, "a": 50, "b": 20, "new": 8}, other, map[string]uint64{"grown": 900, "b": 600}, other)
 	if len(got.List) != 4 || got.Shown != 3 || got.Rank != "rank 0" || !strings.Contains(got.Verdict, "fastest call site by 10.00 MiB an iteration, from 100.00 MiB to 400.00 MiB") {
 		t.Errorf("%+v", got)
+	}
+	if want := (brief.Lines{
+		Happened: "Memory of rank 0 grows from iteration to iteration; no request failed in 4 iterations",
+		Diff:     "train.py:10: 10.00 MiB more each iteration, from 100.00 MiB to 400.00 MiB",
+		Try:      "find what keeps the memory of train.py:10 from one iteration to the next",
+	}); got.Brief != want {
+		t.Errorf("%q", got.Brief)
 	}
 	for i, want := range []struct {
 		slope  float64

@@ -40,7 +40,12 @@ func Write(w io.Writer, p *Page) error {
 		shown.Notes = append(shown.Notes, shortenEnd(note, maxNote))
 	}
 	for _, d := range p.Reports {
-		shown.Reports = append(shown.Reports, shownReport{d, d.States.pack(maxPackedBytes / len(p.Reports))})
+		packed := d.packed
+		if packed == nil {
+			states := d.States.pack(maxPackedBytes / len(p.Reports))
+			packed = &states
+		}
+		shown.Reports = append(shown.Reports, shownReport{d, *packed})
 	}
 	// encoding/json writes <, > and & as escapes, so nothing in the data ends the element.
 	data, err := json.Marshal(&shown)

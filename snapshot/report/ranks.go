@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"gaugeblock/internal/brief"
 	"gaugeblock/spec"
 )
 
@@ -19,12 +20,13 @@ const maxSitesOfRank = 500
 
 // Ranks are the snapshots of the ranks of a distributed run.
 type Ranks struct {
-	Verdict string    `json:"verdict"`
-	List    []Rank    `json:"list"`    // by number
-	Worst   int       `json:"worst"`   // index into List: out of memory, or else the most reserved memory
-	Middle  int       `json:"middle"`  // index of the rank with the median of the peak allocated
-	More    int       `json:"more"`    // ranks that are not listed
-	Against *Compared `json:"against"` // the middle one with the worst; nil if there is one rank
+	Brief   brief.Lines `json:"brief"`
+	Verdict string      `json:"verdict"`
+	List    []Rank      `json:"list"`    // by number
+	Worst   int         `json:"worst"`   // index into List: out of memory, or else the most reserved memory
+	Middle  int         `json:"middle"`  // index of the rank with the median of the peak allocated
+	More    int         `json:"more"`    // ranks that are not listed
+	Against *Compared   `json:"against"` // the middle one with the worst; nil if there is one rank
 }
 
 // Rank is one rank.
@@ -115,8 +117,8 @@ func compareRanks(a, b *Rank) int {
 func (r *RankBuilder) Failed() bool { return r.Len() > 0 && r.list[r.Worst()].Summary.OOMs > 0 }
 
 // Ranks is what the page shows of all ranks. Opened are the ranks whose reports the page has, in
-// their order.
-func (r *RankBuilder) Ranks(opened []int) *Ranks {
+// their order. Report is that of the worst one; nil: its settings were not compared.
+func (r *RankBuilder) Ranks(opened []int, report *Data) *Ranks {
 	r.number()
 	for i := range r.list {
 		r.list[i].Report = slices.Index(opened, i)
@@ -149,7 +151,7 @@ func (r *RankBuilder) Ranks(opened []int) *Ranks {
 	if worst != middle {
 		shown.Against = compareReports(r.reports[middle], r.reports[worst], (*ComparedSite).more)
 	}
-	shown.Verdict = r.verdict(worst, byAllocated)
+	shown.Brief, shown.Verdict = r.brief(shown.Against, cmp.Or(report, r.reports[worst]), byAllocated), r.verdict(worst, byAllocated)
 	return shown
 }
 
@@ -181,11 +183,7 @@ func (r *RankBuilder) verdict(worst int, byAllocated []int) string {
 	if len(r.list) == 1 {
 		text = "There is one rank: "
 	}
-	failed := 0
-	for i := range r.list {
-		failed += min(r.list[i].Summary.OOMs, 1)
-	}
-	switch {
+	switch failed := r.failed(); {
 	case failed > 1:
 		text += fmt.Sprintf("it and %d more ran out of memory, with ", failed-1)
 	case failed == 1:
@@ -208,6 +206,14 @@ func (r *RankBuilder) verdict(worst int, byAllocated []int) string {
 		text += " The worst rank does not allocate more than the median: what it has more is reserved and not allocated, which is fragmentation or cache."
 	}
 	return text
+}
+
+// failed is how many ranks ran out of memory.
+func (r *RankBuilder) failed() (n int) {
+	for i := range r.list {
+		n += min(r.list[i].Summary.OOMs, 1)
+	}
+	return n
 }
 
 // settings says that the ranks have different settings, "" if they have the same.
@@ -238,8 +244,14 @@ func (r *RankBuilder) spread(name string, sorted []int, peak func(*Summary) uint
 	if least == most {
 		return fmt.Sprintf(" The peak %s is %s on all of them.", name, spec.FormatSize(most))
 	}
-	return fmt.Sprintf(" The peak %s is from %s (%s) to %s (%s), the largest %.1f\u00a0%% above the median.", name,
-		spec.FormatSize(least), r.reports[sorted[0]].Title, spec.FormatSize(most), r.reports[sorted[last]].Title, 100*(float64(most)/max(r.median(sorted, peak), 1)-1))
+	return fmt.Sprintf(" The peak %s is from %s (%s) to %s (%s), the largest %s above the median.", name,
+		spec.FormatSize(least), r.reports[sorted[0]].Title, spec.FormatSize(most), r.reports[sorted[last]].Title, r.aboveMedian(sorted, peak))
+}
+
+// aboveMedian is how far the largest is above the median.
+func (r *RankBuilder) aboveMedian(sorted []int, peak func(*Summary) uint64) string {
+	most := peak(&r.list[sorted[len(sorted)-1]].Summary)
+	return fmt.Sprintf("%.1f\u00a0%%", 100*(float64(most)/max(r.median(sorted, peak), 1)-1))
 }
 
 // median is the median of ranks that are sorted; of an even number the mean of the two in the middle.

@@ -253,7 +253,7 @@ func TestUnknownLimit(t *testing.T) {
 		t.Fatal(err)
 	}
 	w := whatIf(comparison)
-	if w.AskLimit != "4.30GiB" || !strings.Contains(w.LimitNote, "4.26 GiB to 4.33 GiB") {
+	if !strings.Contains(w.AskLimit, "--limit LIMITGiB") || !strings.Contains(w.LimitNote, "4.26 GiB to 4.33 GiB") {
 		t.Errorf("%q, %q", w.AskLimit, w.LimitNote)
 	}
 	const enough = 4_240_000_000 // the batch that failed was allocated
@@ -307,7 +307,7 @@ func TestHostileNames(t *testing.T) {
 	ranks := &RankBuilder{}
 	ranks.Add(names[0], data)
 	ranks.Add(names[4]+"3", data)
-	page.Ranks = ranks.Ranks(nil)
+	page.Ranks = ranks.Ranks(nil, nil)
 	if err := Write(&hostile, page); err != nil {
 		t.Fatal(err)
 	}

@@ -31,15 +31,17 @@ report() { "$gaugeblock" report "$@" 2>/dev/null >/dev/null; }
 report "$runs/gpt_oom7.default.limit.pickle.gz" -o "$work/one.html"
 report "$runs/gpt_oom7.default.nolimit.pickle.gz" "$runs/gpt_oom7.default.limit.pickle.gz" -o "$work/two.html"
 report "$work/ranks" -o "$work/ranks.html"
-report "$work/iterations" -o "$work/iterations.html"
 kinds="one: timeline:#allocations-section entry:#entry=5000 two: ranks: iterations:"
 if "${PYTHON:-python3}" -c 'from importlib.util import find_spec as find; exit(not find("torch"))'; then
 	# In the checkout, where the libraries of the fake GPU can be built.
 	(cd "$root" && "$gaugeblock" run --gpu h200 --report "$work/run.html" -- "${PYTHON:-python3}" "$root/tools/run/testdata/train.py" >/dev/null)
 	kinds="$kinds run:"
+	rm -r "$work/iterations"
+	(cd "$root" && "$gaugeblock" run --gpu h200 -- "${PYTHON:-python3}" "$root/tools/run/testdata/leaks.py" "$work/iterations" >/dev/null)
 else
-	echo "skipped: the page of a run, which needs PyTorch (PYTHON=...)"
+	echo "skipped: the page of a run, and of a leak, which need PyTorch (PYTHON=...)"
 fi
+report "$work/iterations" -o "$work/iterations.html"
 
 # A picture of a page in a frame, since a window of a browser cannot be narrow.
 picture() { # NAME WIDTH HEIGHT SCHEME PAGE FRAGMENT

@@ -259,6 +259,13 @@ func (s *States) columns() stateColumns {
 	return c
 }
 
+// Pack keeps of a report that shares a page with others only what Write needs, which takes far less memory: WriteJSON
+// and WriteCSV have no states and no call sites then, and Compare finds none.
+func (d *Data) Pack(share int) {
+	packed := d.States.pack(maxPackedBytes / max(1, share))
+	d.packed, d.States, d.totals = &packed, States{}, nil
+}
+
 // pack packs the states into at most so many bytes: all of them, or else those from a later entry on.
 func (s States) pack(most int) packedStates {
 	for {

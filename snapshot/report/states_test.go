@@ -9,9 +9,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -235,4 +237,33 @@ func TestPageOfStates(t *testing.T) {
 	if packed := d.States.pack(maxPackedBytes); packed.First == 0 {
 		t.Errorf("the states begin at the first entry, in %d bytes", len(packed.Packed))
 	}
+}
+
+// TestReportKeepsNoSnapshot: what a page needs of a rank keeps nothing of its snapshot in memory, of which there may be
+// hundreds of MiB.
+func TestReportKeepsNoSnapshot(t *testing.T) {
+	f := open(t, "testdata/small.json")
+	freed := make(chan struct{})
+	for i := range f.DeviceTraces[0] {
+		if c := f.DeviceTraces[0][i].Context; c != nil && len(c.Frames) > 0 {
+			runtime.SetFinalizer(c, func(*snapshot.Context) { close(freed) })
+			break
+		}
+	}
+	d := build(t, f)
+	ranks := &RankBuilder{}
+	ranks.Add("rank0", d)
+	d.Pack(1)
+	f = nil
+	for range 100 {
+		runtime.GC()
+		select {
+		case <-freed:
+			runtime.KeepAlive(d)
+			runtime.KeepAlive(ranks)
+			return
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+	t.Error("the snapshot is kept")
 }

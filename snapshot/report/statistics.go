@@ -1,5 +1,7 @@
 package report
 
+import "slices"
+
 // Statistic is a row of torch.cuda.memory_summary, in bytes or as a number of allocations.
 // What was allocated before the history is part of Current, but not of Allocated.
 type Statistic struct {
@@ -47,7 +49,7 @@ func (s *Statistic) sub(n uint64) {
 
 // named are the statistics of a state with their names.
 func (s *allocatorState) named() []Statistic {
-	list := s.statistics[:]
+	list := slices.Clone(s.statistics[:]) // part of the state would keep the whole of it, and with it the snapshot
 	for i := range list {
 		list[i].Name, list[i].Bytes = statisticNames[i], i < allocations
 	}

@@ -34,7 +34,7 @@ func whatIf(c *compare.Comparison) *WhatIf {
 	}
 	answer := tell.Answer{Comparison: c}
 	w := &WhatIf{
-		Cause: string(c.Cause()), Limit: c.Limit, LimitNote: answer.LimitNote(), AskLimit: answer.LimitExample(), Predictions: []Prediction{},
+		Cause: string(c.Cause()), Limit: c.Limit, LimitNote: answer.LimitNote(), AskLimit: answer.LimitQuestion(), Predictions: []Prediction{},
 		Export: shortenEnd(answer.Export(), maxNote), Details: shortenEnd(answer.Details(), 2*maxNote),
 	}
 	important := answer.Shown(false)

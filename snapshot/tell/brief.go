@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"path"
 	"strings"
-	"unicode/utf8"
 
 	"gaugeblock/internal/brief"
 	"gaugeblock/internal/quote"
@@ -60,16 +59,15 @@ func (c Answer) briefSuccess(now *compare.Prediction, predicted, with string) st
 	if n := now.Retries; n > 0 {
 		retries = fmt.Sprintf(", after %s at the limit", counted(int(n), "retry"))
 	}
+	fails := "fails"
+	if !c.Workload.Complete() {
+		fails = "fails in this part of the run"
+	}
 	form := func(with, behind string) string {
-		return fmt.Sprintf("%sno request fails%s%s: %s reserved, %s allocated%s", predicted, with, retries, reservedInWords(now), spec.FormatSize(now.PeakAllocated), behind)
+		return fmt.Sprintf("%sno request %s%s%s: %s reserved, %s allocated%s", predicted, fails, with, retries, reservedInWords(now), spec.FormatSize(now.PeakAllocated), behind)
 	}
 	const atPeaks = " at the peaks"
-	for _, text := range []string{form(with, atPeaks), form(with, "")} {
-		if utf8.RuneCountInString(text) <= brief.Columns {
-			return text
-		}
-	}
-	return form(" with these settings", "")
+	return brief.Headline(form(with, atPeaks), form(with, ""), form(" with the given settings", ""))
 }
 
 // shortSite is the file, without its folders, and line of the program; "" without a call stack.
@@ -213,6 +211,15 @@ func (c Answer) lessMemory(behind string) string {
 	return brief.FirstThatFits(fmt.Sprintf("%s (%s holds %s)%s", text, shortSite(holders[0].Entry), spec.FormatSize(holders[0].Bytes), behind), text+behind)
 }
 
+// noTrouble is what is left to try where no request fails: the line that holds most of the peak, if one does.
+func (c Answer) noTrouble() string {
+	holders := compare.LargestHolders(c.Workload, c.Workload.PeakRequest()+1, 1)
+	if now := c.Current(); now != nil && len(holders) > 0 && holders[0].Entry != nil && holders[0].Bytes > now.PeakAllocated/2 {
+		return fmt.Sprintf("for less, look at %s; no other settings are clearly better", shortSite(holders[0].Entry))
+	}
+	return "nothing: no other settings are clearly better"
+}
+
 // deviceIsFull reports whether the device has nothing free for the program.
 func (c Answer) deviceIsFull() bool {
 	_, high := c.LimitRange()
@@ -238,7 +245,7 @@ func (c Answer) briefTry() string {
 	case c.MayBeBetter() != nil:
 		return "no change yet: this record cannot tell whether other settings reserve less"
 	case now == nil || now.FirstOOM == nil:
-		return "nothing: no other settings are clearly better"
+		return c.noTrouble()
 	case c.Workload.Unrecorded.PoolFailures > 0 || c.PeakExceedsLimit():
 		return c.lessMemory(": no setting suffices")
 	case c.deviceIsFull() && c.NeededLimit > 0:

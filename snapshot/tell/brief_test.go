@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -65,10 +67,10 @@ func TestBriefOfPeak(t *testing.T) {
 	for _, test := range []struct{ file, happened, second string }{
 		{"../../../shared/snapshots/gpt_frames.default.nolimit.pickle.gz", "No request fails: 5.39 GiB reserved, 4.25 GiB allocated at the peaks", "at request 7187: train.py:25 holds 1.49 GiB of it; 1.14 GiB more is reserved"},
 		{"testdata/late/detect.default.nolimit.pickle.gz", "No request fails: 1.15 GiB reserved, 518.04 MiB allocated at the peaks", "at request 1235: programs.py:50 holds 412.18 MiB of it; 655.96 MiB more is reserved"},
-		{"testdata/late/detect_late.default.nolimit.pickle.gz", "No request fails: 1.15 GiB reserved, 518.04 MiB allocated at the peaks", "at request 547: programs.py:50 holds 379.18 MiB of it; 655.96 MiB more is reserved"},
+		{"testdata/late/detect_late.default.nolimit.pickle.gz", "No request fails in this part of the run: 1.15 GiB reserved, 518.04 MiB allocated at the peaks", "at request 547: programs.py:50 holds 379.18 MiB of it; 655.96 MiB more is reserved"},
 		{"../../../shared/snapshots/gpt_varlen.default.limit.pickle.gz", "No request fails, after 2 retries at the limit: 4.96 GiB reserved, 4.15 GiB allocated at the peaks", "at request 9965: 1.06 GiB of it in 16 blocks of 67.59 MiB; 822.08 MiB more is reserved"},
 		{"../../../shared/snapshots-late/gather.default.nolimit.pickle.gz", "No request fails: 638.00 MiB reserved, 319.68 MiB allocated at the peaks", "at workloads2.py:74: workloads2.py:70 holds 198.00 MiB of it; 318.32 MiB more is reserved"},
-		{"../../../shared/snapshots-late/gather_late.default.nolimit.pickle.gz", "No request fails: 480.00 MiB reserved, 316.53 MiB allocated at the peaks", "198.00 MiB of it from before the record begins; 163.47 MiB more is reserved"},
+		{"../../../shared/snapshots-late/gather_late.default.nolimit.pickle.gz", "No request fails in this part of the run: 480.00 MiB reserved, 316.53 MiB allocated at the peaks", "198.00 MiB of it from before the record begins; 163.47 MiB more is reserved"},
 		{"../../../shared/reports-more/fmt_annotate.pickle", "No request fails, after 1 retry at the limit: 800.00 MiB reserved, 800.00 MiB allocated at the peaks", "train.py:20 holds 600.00 MiB of it; hardly any more is reserved"},
 		{"../../../shared/reports-more/zero_free.pickle", "Out of memory at load.py:5: asked for 500.00 MiB, 0 bytes allocated", "a full device: none of its memory is left for the allocator of this process"},
 	} {
@@ -93,13 +95,16 @@ func TestBriefOfPeak(t *testing.T) {
 	}
 }
 
-// TestBriefOfAll: whatever the input, each line fits, no line is empty but the cause of a run that
-// cannot be repeated, and a table fits a terminal and keeps its last column.
+// TestBriefOfAll: whatever the input, each line fits, the sizes of what happened and why are those of the long
+// text, no line is empty but the cause of a run that cannot be repeated, and a table fits a terminal and keeps its
+// last column.
 func TestBriefOfAll(t *testing.T) {
 	files, _ := filepath.Glob("testdata/snapshots/*.pickle.gz")
 	more, _ := filepath.Glob("../../../shared/reports*/*.pickle")
 	small, _ := filepath.Glob("../../../shared/reports/*.json")
-	for _, file := range append(append(files, more...), small...) {
+	hostile, _ := filepath.Glob("../../../shared/hostile/xss.json")
+	others, _ := filepath.Glob("../../../shared/snapshots-*/*.pickle.gz")
+	for _, file := range slices.Concat(files, more, small, hostile, others) {
 		f, err := snapshot.Open(file)
 		if err != nil {
 			t.Fatal(err)
@@ -122,6 +127,12 @@ func TestBriefOfAll(t *testing.T) {
 		}
 		if fails := c.Failing() != nil; lines.Cause != "" && !fails || lines.Peak != "" && fails {
 			t.Errorf("%s: %q", file, lines)
+		}
+		long := told(c).Verdict() + told(c).Details()
+		for _, size := range regexp.MustCompile(`[0-9]+(\.[0-9]+)? (bytes|KiB|MiB|GiB)`).FindAllString(lines.Happened+lines.Cause, -1) {
+			if !strings.Contains(long, size) {
+				t.Errorf("%s: %s of %q is not in the long text: %s", file, size, lines, long)
+			}
 		}
 		if lines.Happened == "" || lines.Try == "" && c.Recommended() != nil {
 			t.Errorf("%s: %q", file, lines)

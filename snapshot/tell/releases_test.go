@@ -24,11 +24,11 @@ func TestReleases(t *testing.T) {
 		others  int
 		says    string
 	}{
-		{"2.11", snapshot.Version{Least: 10, Most: 11}, 0, "By the rules of PyTorch 2.11 (the record is of 2.10 to 2.11)."},
-		{"2.15", snapshot.Version{Least: 14, Most: snapshot.Newest}, 0, "By the rules of PyTorch 2.15 (the record is of 2.14 or later)."},
+		{"2.11", snapshot.Version{Least: 10, Most: 11}, 0, "Predicted by the rules of PyTorch 2.11 (the record is of 2.10 to 2.11)."},
+		{"2.15", snapshot.Version{Least: 14, Most: snapshot.Newest}, 0, "Predicted by the rules of PyTorch 2.15 (the record is of 2.14 or later)."},
 		{"2.12", snapshot.Version{Least: 12, Most: snapshot.Newest}, 1, "which fit as well"},
 		{"2.15", snapshot.Version{Least: 12, Most: snapshot.Newest}, 1, "which fit as well"},
-		{"2.11", snapshot.Version{Least: 9, Most: snapshot.Newest}, 0, "By the rules of PyTorch 2.11"},
+		{"2.11", snapshot.Version{Least: 9, Most: snapshot.Newest}, 0, "Predicted by the rules of PyTorch 2.11"},
 	} {
 		p := &plan{steps: steps, onOOM: stops, release: test.release}
 		file := mustPlay(t, p, "", history.Limits{}).file

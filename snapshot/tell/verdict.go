@@ -334,24 +334,16 @@ const messagePrecision = spec.GiB / 200
 // LimitQuestion asks for the limit, where the record leaves open what it was and that
 // matters, "" otherwise.
 func (c Answer) LimitQuestion() string {
-	example := c.LimitExample()
-	if example == "" {
+	const copied = "copy the figure before it in place of LIMIT: --limit LIMITGiB."
+	switch {
+	case !c.AsksForLimit():
 		return ""
+	case c.Workload.Limit.Kind == history.FractionLimit:
+		return "The error message of PyTorch has the limit, as \"GiB allowed\": " + copied
+	case c.Advised() != nil:
+		return "If the error message of PyTorch has \"GiB allowed\", " + copied + " If it has not, set what is to be tried and run again."
 	}
-	if c.Workload.Limit.Kind == history.FractionLimit {
-		return "The error message of PyTorch has the limit, as \"GiB allowed\": copy that figure into --limit, for example --limit " + example + "."
-	}
-	return "If the error message of PyTorch has \"GiB allowed\", copy that figure into --limit, for example --limit " + example + "."
-}
-
-// LimitExample is a limit as it is written on a command line, one that may have been in force;
-// "" if LimitQuestion asks nothing.
-func (c Answer) LimitExample() string {
-	if !c.AsksForLimit() {
-		return ""
-	}
-	low, high := c.LimitRange()
-	return strings.ReplaceAll(spec.FormatSize(low+(high-low)/2), " ", "")
+	return "If the error message of PyTorch has \"GiB allowed\", " + copied
 }
 
 // HowSure is how sure the verdict is, in a sentence.
@@ -375,7 +367,7 @@ func (c Answer) sureness() string {
 		return "That much is sure; the statistics are not exact (see below)."
 	case compare.LimitVerdict:
 		if p.DependsOnLimit() {
-			return fmt.Sprintf("So it depends on the limit: with %s or more no request fails, and with less one fails with these settings, too.", spec.FormatSizeUp(p.Fits()))
+			return fmt.Sprintf("So it depends on the limit: with %s or more no request fails, and with less one fails with %s, too.", spec.FormatSizeUp(p.Fits()), nameInText(p))
 		}
 	case compare.UnknownVerdict:
 		return "This cannot be relied on: the record is not reproduced."
@@ -516,22 +508,24 @@ func (c Answer) LimitNote() string {
 		bytes = fmt.Sprintf("%d to %d bytes (%s)", low, high, sizeRange(low, high))
 	}
 	switch {
-	case low == 0:
+	case low == 0 && c.Given:
 		return "Limit: none."
+	case low == 0:
+		return "Limit: none was reached."
 	case c.Given:
 		return "Limit: " + bytes + "."
 	case c.Workload.LikelyEmptied():
 		return "Limit: none, or " + bytes + ": the record does not tell. --limit sets one."
 	case b.Inferred:
-		return "Limit: " + bytes + ", by the record: a memory fraction, or a driver that refuses although memory is free, as on Windows, WSL, ROCm and in containers. --limit or --device-memory sets another."
+		return "Limit: " + bytes + ", as the record shows: a memory fraction, or a driver that refuses although memory is free, as on Windows, WSL, ROCm and in containers. --limit or --device-memory sets another."
 	case b.Kind == history.FractionLimit:
-		return "Limit: a memory fraction that allows " + bytes + ", by the record. --limit sets another."
+		return "Limit: a memory fraction that allows " + bytes + ", as the record shows. --limit sets another."
 	case b.Kind == history.DeviceLimit && high == 1:
-		return "Limit: the device had no memory free, by the record. --device-memory sets another."
+		return "Limit: the device had no memory free, as the record shows. --device-memory sets another."
 	case b.Kind == history.DeviceLimit && b.Moved:
-		return "Limit: the device was full at " + bytes + " of this process, by the record; other processes' memory moved the bound. --device-memory sets another."
+		return "Limit: the device was full at " + bytes + " of this process, as the record shows; other processes' memory moved the bound. --device-memory sets another."
 	case b.Kind == history.DeviceLimit:
-		return "Limit: the device was full at " + bytes + " of this process, by the record. --device-memory sets another."
+		return "Limit: the device was full at " + bytes + " of this process, as the record shows. --device-memory sets another."
 	}
 	return "Limit: " + bytes + "; the record does not tell whether a memory fraction or a full device. --limit or --device-memory sets another."
 }

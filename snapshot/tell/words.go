@@ -137,7 +137,7 @@ func otherReleases(w *history.Workload) string {
 // ReleaseNote says whose rules are followed.
 func (c Answer) ReleaseNote() string {
 	w := c.Workload
-	text := fmt.Sprintf("By the rules of PyTorch %s", w.Release.Name)
+	text := fmt.Sprintf("Predicted by the rules of PyTorch %s", w.Release.Name)
 	if v := w.Version; v.Least != v.Most && (v.Least > 0 || v.Most < snapshot.Newest) {
 		switch {
 		case v.Most == snapshot.Newest:

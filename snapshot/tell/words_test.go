@@ -186,9 +186,9 @@ func TestLimitNotes(t *testing.T) {
 		bounds history.LimitBounds
 		want   string
 	}{
-		{history.LimitBounds{Kind: history.DeviceLimit, Least: 100, Most: 100}, "Limit: the device was full at 100 bytes (100 bytes) of this process, by the record. --device-memory"},
+		{history.LimitBounds{Kind: history.DeviceLimit, Least: 100, Most: 100}, "Limit: the device was full at 100 bytes (100 bytes) of this process, as the record shows. --device-memory"},
 		{history.LimitBounds{Kind: history.DeviceLimit, Least: 100, Most: 100, Moved: true}, "other processes' memory moved the bound"},
-		{history.LimitBounds{Kind: history.DeviceLimit}, "Limit: none."},
+		{history.LimitBounds{Kind: history.DeviceLimit}, "Limit: none was reached."},
 	} {
 		c := &compare.Comparison{Workload: &history.Workload{Limit: test.bounds}, Readings: []history.Reading{{}}}
 		if got := (Answer{c}).LimitNote(); !strings.Contains(got, test.want) {

@@ -3,6 +3,8 @@ package settings
 import (
 	"slices"
 	"strings"
+
+	"gaugeblock/internal/similar"
 )
 
 // What an error says of a key that is not known: which one may have been meant.
@@ -21,42 +23,14 @@ func (g Grammar) unknownKey(text string) string {
 	return "unknown key"
 }
 
-// similarKey is the key that is most like the text, "" if none is like it: what the two have
-// in common at the beginning and at the end is two thirds of the longer one or more. So one
-// mistake in a row is found, and a word that is missing.
+// similarKey is the key that is most like the text, "" if none is like it.
 func (g Grammar) similarKey(text string) string {
 	text, _, _ = strings.Cut(strings.ToLower(text), "=")
-	best, most := "", 0.0
+	var names []string
 	for _, k := range keys {
-		if !g.has(k) {
-			continue
-		}
-		for _, name := range []string{k.name, k.alias} {
-			if like := likeness(text, name); like > most {
-				best, most = name, like
-			}
+		if g.has(k) {
+			names = append(names, k.name, k.alias)
 		}
 	}
-	if most < 2.0/3 {
-		return ""
-	}
-	return best
-}
-
-// likeness is the share of the longer of two texts that they have in common at the beginning
-// and at the end, 0 to 1.
-func likeness(a, b string) float64 {
-	shorter, longer := min(len(a), len(b)), max(len(a), len(b))
-	if shorter == 0 {
-		return 0
-	}
-	start := 0
-	for start < shorter && a[start] == b[start] {
-		start++
-	}
-	end := 0
-	for end < shorter-start && a[len(a)-1-end] == b[len(b)-1-end] {
-		end++
-	}
-	return float64(start+end) / float64(longer)
+	return similar.To(text, names)
 }

@@ -23,7 +23,7 @@ const (
 var mayImport = map[string][]string{
 	"spec":                {},
 	"spec/happensbefore":  {"spec"},
-	"spec/settings":       {"spec"},
+	"spec/settings":       {"spec", "internal/similar"},
 	"upstream":            {"spec/settings"},
 	"spec/trace":          {"spec", "internal/quote"},
 	"spec/invariant":      {"spec", "spec/trace", "spec/happensbefore"},
@@ -39,6 +39,7 @@ var mayImport = map[string][]string{
 	"internal/inorder":    {},
 	"internal/memlimit":   {"spec/trace"},
 	"internal/testfolder": {},
+	"internal/similar":    {},
 	"internal/sizes":      {"spec"},
 	"internal/churn":      {"spec"},
 	"internal/mutated":    {},
@@ -75,7 +76,7 @@ var mayImport = map[string][]string{
 	"tools/examine":       {"spec", "internal/quote", "spec/trace", "fakegpu", "conformance", "tools/reference"},
 	"tools/reference":     {"spec", "spec/trace", "alloc", "upstream"},
 	"tests":               {"spec", "spec/happensbefore", "internal/checkout", "internal/churn", "internal/rewrite", "alloc", "fakegpu", "model", "tla"},
-	"cmd/gaugeblock":      {"spec", "internal/quote", "spec/trace", "model", "tla", "snapshot", "snapshot/history", "snapshot/play", "snapshot/compare", "snapshot/tell", "snapshot/errortext", "snapshot/report", "snapshot/record", "tools/replay", "conformance", "tools/check", "tools/reference", "tools/torch", "tools/torch/binary", "tools/torch/wheel", "tools/examine", "fakegpu", "tools/run", "tools/fit", "tools/compare", "upstream", "internal/memlimit", "internal/inorder", "internal/unpack", "internal/brief"},
+	"cmd/gaugeblock":      {"spec", "internal/quote", "spec/trace", "model", "tla", "snapshot", "snapshot/history", "snapshot/play", "snapshot/compare", "snapshot/tell", "snapshot/errortext", "snapshot/report", "snapshot/record", "tools/replay", "conformance", "tools/check", "tools/reference", "tools/torch", "tools/torch/binary", "tools/torch/wheel", "tools/examine", "fakegpu", "tools/run", "tools/fit", "tools/compare", "upstream", "internal/memlimit", "internal/inorder", "internal/unpack", "internal/brief", "internal/similar"},
 }
 
 // TestImports: arrows point from the command to the tools, from the tools to alloc,

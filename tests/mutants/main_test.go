@@ -74,6 +74,7 @@ var folders = []folder{
 	{"internal/memlimit", []string{"internal/memlimit"}},
 	{"internal/quote", []string{"internal/quote"}},
 	{"internal/rewrite", []string{"internal/rewrite", "tests/mutants", "tests/linearizability/instrument"}},
+	{"internal/similar", []string{"internal/similar", "spec/settings"}},
 	{"internal/sizes", []string{"internal/sizes"}},
 	{"model/abstract/refinement", []string{"model/abstract", "internal/refinement"}},
 	{"model/digest", []string{"model/digest"}},

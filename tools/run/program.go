@@ -92,8 +92,9 @@ func Run(o Options, folder string) (*Result, error) {
 	}
 	result.Status, result.Interrupted = status(c.ProcessState), interrupted
 	result.Assume = o.Assume
-	_, notLoaded := os.Stat(filepath.Join(folder, loadedFile))
-	result.unread = notLoaded != nil && startsPython(o.Command[0])
+	_, loaded := os.Stat(filepath.Join(folder, loadedFile))
+	_, there := os.Stat(site) // a program can remove the folder
+	result.unread = loaded != nil && there == nil && startsPython(o.Command[0])
 	result.GPU, result.Memory, result.Seconds = o.GPU.Word, o.memory(), time.Since(started).Seconds()
 	return result, nil
 }

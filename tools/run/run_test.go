@@ -149,7 +149,7 @@ func TestPythonAlone(t *testing.T) {
 	const unread, nothing = "no answer: no Python read PYTHONPATH", "no process allocated GPU memory"
 	for want, commands := range map[string][][]string{
 		unread:  {{python, "-I", "-c", "pass"}, {python, "-E", "-c", "pass"}, {python, "-S", "-c", "pass"}, {"env", "-i", python, "-c", "pass"}},
-		nothing: {{python, "-c", "pass"}, {"sh", "-c", python + " -c pass"}, {"true"}},
+		nothing: {{python, "-c", "pass"}, {"sh", "-c", python + " -c pass"}, {"true"}, {python, "-c", "import os, shutil; shutil.rmtree(os.environ['GAUGEBLOCK_RUN_FOLDER'])"}},
 	} {
 		for _, command := range commands {
 			if command[0] == "env" { // a script, so that it may be Python

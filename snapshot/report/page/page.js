@@ -216,10 +216,11 @@
   };
   const othersColor = () => (dark() ? "#5a6473" : "#aab2bf");
 
-  // A verdict, of which the first sentence is bold, or what is behind it.
-  const bold = (text, behind) => {
-    const at = text.indexOf(". ") + 1 || text.length, parts = [text.slice(0, at), text.slice(at)];
-    return parts.map((part, i) => (Boolean(behind) === (i > 0) ? element("b", {}, part) : part));
+  // A command, with a button that copies it.
+  const copyable = (text) => {
+    const status = element("span", { role: "status", class: "soft" });
+    const copy = () => navigator.clipboard.writeText(text).then(() => { status.textContent = "copied"; }, () => { status.textContent = "cannot copy here: select the line"; });
+    return element("span", { class: "export" }, element("code", {}, text), element("button", { type: "button", on: { click: copy } }, "Copy"), status);
   };
 
   // The three lines of a report. What to try is on a line of its own below, if it is a command of
@@ -227,10 +228,13 @@
   const briefOf = (data, shown) => {
     const b = data.brief, label = (name) => element("span", { class: "label" }, name + ": ");
     if (!b) return [];
-    const command = data.whatif && data.whatif.export && b.try.startsWith("export "), condition = b.try.split("   # ")[1];
-    return [element("p", {}, b.happened), b.cause && element("p", {}, label("Cause"), b.cause), b.peak && element("p", {}, label("Peak"), b.peak),
-      b.try && element("p", {}, label("Try"), command && shown ? "these settings" + (condition ? ", " + condition : "") : command ? element("code", {}, b.try) : element("b", {}, b.try))].filter(Boolean);
+    const [command, condition] = b.try.split("   # "), isCommand = command.startsWith("export "), setting = command.replace(/^export [^=]*=/, "").replace(/ .*/, "");
+    return [element("p", {}, b.happened), b.cause && element("p", {}, label("Cause"), b.cause), b.peak && element("p", {}, label("Peak"), b.peak), b.diff && element("p", {}, label("Difference"), b.diff),
+      b.try && element("p", {}, label("Try"), ...(isCommand && shown ? [element("b", {}, setting), condition ? ", " + condition : ""] : [isCommand ? copyable(b.try) : element("b", {}, b.try)]))].filter(Boolean);
   };
+
+  // What happened over several reports, and behind a fold what is known of it.
+  const told = (of) => [element("div", { class: "brief" }, ...briefOf(of)), element("details", { class: "reasons" }, element("summary", {}, "Why"), element("p", { class: "advice" }, of.verdict))];
 
   // ---- one report
 
@@ -258,17 +262,13 @@
       byId("verdict").textContent = data.verdict;
       byId("reasons").hidden = !data.verdict;
       if (!data.verdict) byId("verdict-title").textContent = page.reports.length > 1 ? data.title : "Statistics";
-      if (data.whatif && data.whatif.export) {
-        const text = data.whatif.export;
-        const status = element("span", { role: "status", class: "soft" });
-        const copy = () => navigator.clipboard.writeText(text).then(() => { status.textContent = "copied"; }, () => { status.textContent = "cannot copy here: select the line"; });
-        byId("export").append(element("div", { class: "export" }, element("code", {}, text), element("button", { type: "button", on: { click: copy } }, "Copy"), status));
-      }
+      const box = byId("export"), step = (text) => box.append(element("p", { class: "help" }, text));
       if (data.whatif && data.whatif.askLimit) {
-        const file = page.ranks || page.compared ? "SNAPSHOT" : page.source;
-        byId("export").append(element("p", { class: "help" }, "The snapshot does not tell the limit, which decides whether they are enough. Compare again with the figure before \"GiB allowed\" in PyTorch's error message, in place of " + data.whatif.askLimit.replace("GiB", "") + ":"),
-          element("div", { class: "export" }, element("code", {}, "gaugeblock report " + file + " --limit " + data.whatif.askLimit)));
+        step("First: " + data.whatif.askLimit);
+        box.append(copyable("gaugeblock report " + (page.ranks || page.compared || !/^[\w./-]+$/.test(page.source) ? "SNAPSHOT" : page.source) + " --limit LIMITGiB"));
+        if (data.whatif.export) step("Then, if that is still what to try:");
       }
+      if (data.whatif && data.whatif.export) box.append(copyable(data.whatif.export));
       const statistic = (name, value, detail, kind) =>
         byId("statistics").append(element("div", {}, element("dt", {}, name), element("dd", { class: kind }, value, detail && element("small", {}, detail))));
       statistic("Peak allocated", size(summary.peakAllocated));
@@ -276,8 +276,8 @@
       if (hasHistory) {
         statistic("Requests", count(summary.requests), summary.durationUS ? "recorded over " + time(summary.durationUS) : undefined);
         statistic("Out of memory", count(summary.ooms), undefined, summary.ooms ? "bad" : undefined);
-        statistic("Segments freed", size(summary.reservedFreed), "of " + size(summary.reservedAllocated) + " allocated");
-        statistic("History", summary.complete ? "complete" : "incomplete", summary.complete ? count(summary.entries) + " entries" : "its beginning is missing");
+        statistic("Segments freed", size(summary.reservedFreed), "of " + size(summary.reservedAllocated) + " reserved in all");
+        statistic("History", summary.complete ? "complete" : "incomplete", summary.complete ? count(summary.entries) + " entries: requests, frees, segments" : "its beginning is missing");
       }
       statistic("PYTORCH_ALLOC_CONF", summary.settings || "default", undefined, "text");
       const left = stacks.leftOut ? [counted(stacks.leftOut, "call stack is", "call stacks are") + " shown in part, or not at all, so that the page stays small."] : [];
@@ -1306,7 +1306,7 @@
       ["Requests", (d) => d.summary.requests, count], ["Out of memory", (d) => d.summary.ooms, count],
       ["Segments freed", (d) => d.summary.reservedFreed, size],
     ];
-    box.append(element("h2", {}, "What changed"), element("p", { class: "advice" }, ...bold(c.verdict)),
+    box.append(element("h2", {}, "What changed"), ...told(c),
       element("div", { class: "pair" }, ...[["A: " + c.a, a], ["B: " + c.b, b]].flatMap(([name, d]) => [element("h3", {}, name), element("div", { class: "brief" }, ...briefOf(d)), small(d, top)])),
       table("Statistics", [["Statistic"], ["A", "number"], ["B", "number"], ["Change", "word"]], numbers.map(([name, f, show]) => [
         name, show(f(a)), show(f(b)), show === size ? changeCell(f(b) - f(a), f(a), 0, !oneFailed) : element("span", { class: name !== "Out of memory" || f(a) === f(b) ? "soft" : f(b) < f(a) ? "good" : "bad" }, (f(b) > f(a) ? "+" : f(b) < f(a) ? "\u2212" : "") + count(Math.abs(f(b) - f(a))))])),
@@ -1318,7 +1318,7 @@
     const name = (k) => (k.number >= 0 ? "rank " + k.number : k.name);
     const failed = r.list.some((k) => k.summary.ooms > 0), numbered = r.list.some((k) => k.number >= 0), set = r.list.some((k) => k.summary.settings);
     const open = (k) => element("button", { type: "button", on: { click: () => { showReport(page.reports[k.report]); byId("report").scrollIntoView(); } } }, "Open");
-    box.append(element("h2", {}, page.iterations ? "The ranks at " + page.iterations.list[page.iterations.shown].name : "The ranks"), element("p", { class: "advice" }, ...bold(r.verdict)),
+    box.append(element("h2", {}, page.iterations ? "The ranks at " + page.iterations.list[page.iterations.shown].name : "The ranks"), ...told(r),
       longTable("Ranks", [["Rank"], ["Peak allocated", "word"], ["Peak reserved", "word"], ["Allocated at the end", "number"], ["Requests", "number"], ["Segments at the end", "number"], ...(failed ? [["Out of memory", "number"]] : []), ...(set ? [["Settings", "code"]] : []), ...(numbered ? [["File", "code"]] : [])],
         r.list.map((k, i) => ({ options: { class: i === r.worst ? "worst" : undefined }, cells: [
           [element("b", {}, name(k)), " ", k.page && element("a", { href: k.page }, "Page"), " ", k.report >= 0 && page.reports.length > 1 && open(k), i === r.worst && element("span", { class: "tag" }, "worst"), i === r.middle && i !== r.worst && element("span", { class: "tag" }, "in the middle")],
@@ -1336,7 +1336,7 @@
 
   const drawIterations = (box) => {
     const t = page.iterations, most = Math.max(1, ...t.list.map((k) => k.summary.peakReserved));
-    box.append(element("h2", {}, "Over time"), element("p", { class: "advice" }, ...bold(t.verdict, true)),
+    box.append(element("h2", {}, "Over time"), ...told(t),
       longTable("Iterations", [["Iteration"], ["Peak allocated", "word"], ["Peak reserved", "word"], ["Allocated at the end", "number"], ["Out of memory", "number"], ["Ranks read", "number"], ["Worst rank"]],
         t.list.map((k, i) => [[k.name, i === t.shown && element("span", { class: "tag" }, "shown below")],
           [size(k.summary.peakAllocated), meter([k.summary.peakAllocated / most, "var(--allocated)"])], [size(k.summary.peakReserved), meter([k.summary.peakReserved / most, "var(--reserved)"])],

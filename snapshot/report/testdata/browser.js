@@ -40,15 +40,17 @@ const use = () => {
   if (PAGE.includes('"host":{')) check(polygons.has("host"), "pinned host memory is not drawn");
   if (/"segmentsOverTime":{"entries":[1-9]/.test(PAGE) && !pick) check(polygons.has("segments-time"), "segments are not drawn over time");
   look("at first");
+  check(!/\[object |undefined/.test(page.getElementById("main").innerText), "something that is no text is shown");
   if (page.querySelector("#export .export code")) {
     const best = page.querySelectorAll("#whatif tr.best");
     check(best.length === 1 && best[0].textContent.includes("best"), best.length + " settings are marked as the best");
     check(!best[0]?.querySelector(".bad"), "the best settings are marked as bad");
     const cells = [...(best[0]?.querySelectorAll("td") || [])].slice(1, 6).map((c) => c.textContent.startsWith("~"));
     check(cells.every((about) => about === cells[0]), "some statistics of the best settings have a ~, and some do not");
-    check(/^export /.test(page.querySelector("#export code").textContent), "no command for the settings");
+    const commands = [...page.querySelectorAll("#export code")].map((c) => c.textContent), asks = /"askLimit":"[^"]/.test(PAGE) && !pick;
+    check(/^export /.test(commands.at(-1)) && page.querySelectorAll("#export button").length === commands.length, "no command for the settings: " + commands);
+    if (asks) check(/ --limit LIMITGiB$/.test(commands[0]), "nobody asks for the limit first: " + commands);
   }
-  if (/"askLimit":"[^"]/.test(PAGE) && !pick) check(page.getElementById("export").textContent.includes("--limit"), "nobody asks for the limit");
   const entry = page.getElementById("entry");
   if (!page.getElementById("entry-label").hidden) {
     for (const button of page.querySelectorAll("#layouts button")) {
