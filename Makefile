@@ -23,6 +23,11 @@ lint:
 test:
 	@set -o pipefail; $(GO) test -json ./... | $(GO) run ./tests/skips
 
+# The same with all rows of the long tables of tests, of which "go test ./..." takes some.
+.PHONY: test-all
+test-all:
+	@GAUGEBLOCK_TESTS=all $(MAKE) --no-print-directory test
+
 # The race detector has something to see where the code or the tests of a package start goroutines.
 CONCURRENT = '^[[:space:]]*go (func|[a-z])|\.Go\(|t\.Parallel\(|"gaugeblock/internal/inorder"'
 race:
@@ -30,7 +35,7 @@ race:
 		$$(grep -rlE --include='*.go' --exclude-dir=testdata $(CONCURRENT) . | xargs -n1 dirname | sort -u) \
 		| $(GO) run ./tests/skips -short
 
-ci: build vet lint test race
+ci: build vet lint test-all race
 
 # The releases of PyTorch that tests run beside: fetched once, and kept in the user's cache.
 .PHONY: releases
@@ -87,7 +92,7 @@ sanitize:
 search:
 	$(GO) test ./tests/broken ./tests/graphtree ./tools/zoo -v -count 1 -timeout 2h -run 'TestFound|TestAbstractMemory|TestRules|TestZoo' -args -search
 	$(GO) test ./tests/linearizability -v -count 1 -timeout 2h -args -search
-	$(GO) test ./tools/examine -v -count 1 -timeout 2h -run TestSeeded -args -all
+	GAUGEBLOCK_TESTS=all $(GO) test ./tools/examine -v -count 1 -timeout 2h -run TestSeeded -args -all
 
 # Small changes of the source, one at a time, which a test must notice: N of each folder, or of
 # DIRS, chosen by SEED. docs/testing.md has what survives, and why.
@@ -105,7 +110,7 @@ alone:
 # be found otherwise, or not at all.
 weakened:
 	dir=$$(mktemp -d); $(GO) test ./tests/tla/mutants -count 1 -args -overlay $$dir && \
-	GAUGEBLOCK_MISTAKES_BUILT=1 $(GO) test ./tests/mutants -v -count 1 -timeout 0 -args -try -seed $(SEED) -n $(N) \
+	GAUGEBLOCK_TESTS=all GAUGEBLOCK_MISTAKES_BUILT=1 $(GO) test ./tests/mutants -v -count 1 -timeout 0 -args -try -seed $(SEED) -n $(N) \
 		-overlay $$dir/overlay.json -tests "tests/tla/mutants TestMutants" model/bounded; \
 	status=$$?; rm -r $$dir; exit $$status
 

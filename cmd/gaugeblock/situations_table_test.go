@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"gaugeblock/internal/allrows"
 )
 
 // situation is a column of the table: what happens to a command, and a cell, its exit status. "" is a
@@ -48,7 +50,10 @@ func TestSituations(t *testing.T) {
 		t.Skip("starts two hundred processes")
 	}
 	table := openTable(t, situationsFile)
-	for _, s := range subjects(t) {
+	for i, s := range subjects(t) {
+		if !*updateSituations && allrows.Without(i, 4) {
+			continue
+		}
 		t.Run(s.name, func(t *testing.T) {
 			var cells []string
 			for _, x := range situations {

@@ -13,6 +13,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"gaugeblock/internal/allrows"
 	_ "gaugeblock/internal/gcpercent"
 	"gaugeblock/model/bounded"
 	"gaugeblock/model/explore"
@@ -28,7 +29,12 @@ var (
 
 // mostEdges is how many edges are taken of a graph without -whole. Of graphs with failing driver calls,
 // where each call counts, all are.
-const mostEdges = 15_000
+func mostEdges() int {
+	if allrows.Asked() {
+		return 15_000
+	}
+	return 3000
+}
 
 // TestEveryStepIsTaken: the allocator takes each edge of each small graph, to the state that
 // it leads to in the model.
@@ -126,7 +132,7 @@ func takeEveryStep(t *testing.T, s subject, after callsAfter) {
 	graph, labels := explored.Graph, s.module.Labels()
 	most := explored.Edges
 	if !*whole && *large == "" && !slices.ContainsFunc(labels, isFaulty) {
-		most = min(most, mostEdges)
+		most = min(most, mostEdges())
 	}
 	taken := 0
 	sys, initial := s.begin(t)

@@ -33,6 +33,7 @@ var mayImport = map[string][]string{
 	"internal/brief":      {},
 	"internal/checkout":   {},
 	"internal/rulenotes":  {"internal/checkout"},
+	"internal/allrows":    {},
 	"internal/gcpercent":  {},
 	"internal/rewrite":    {},
 	"internal/inorder":    {},

@@ -235,7 +235,7 @@ func (b *bench) run(t *test, number int, limit time.Duration, env ...string) (ou
 	script := fmt.Sprintf(`ulimit -t %d; exec "$0" "$@"`, int(limit.Seconds()))
 	c := exec.CommandContext(ctx, "sh", append([]string{"-c", script, t.binary}, args...)...)
 	c.Dir = filepath.Join(b.root, filepath.FromSlash(t.pkg))
-	c.Env = slices.Concat(os.Environ(), env, []string{"GOMEMLIMIT=2GiB", "GORACE=halt_on_error=1", "GOFLAGS=-trimpath -overlay=" + b.overlay, fmt.Sprintf("%s=%d", variable, number)})
+	c.Env = slices.Concat(os.Environ(), env, []string{"GOMEMLIMIT=2GiB", "GORACE=halt_on_error=1", "GAUGEBLOCK_TESTS=all", "GOFLAGS=-trimpath -overlay=" + b.overlay, fmt.Sprintf("%s=%d", variable, number)})
 	if b.workers > 1 && !b.race { // the others have processors of their own to use
 		c.Env = append(c.Env, fmt.Sprintf("GOMAXPROCS=%d", max(2, runtime.NumCPU()/b.workers)))
 	}

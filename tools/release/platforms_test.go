@@ -7,7 +7,6 @@ import (
 	"debug/macho"
 	"debug/pe"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -16,6 +15,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"gaugeblock/internal/allrows"
 )
 
 // contents are the files of a wheel by name.
@@ -54,8 +55,6 @@ func kind(program []byte) string {
 	return "no program"
 }
 
-var all = flag.Bool("all", false, "build for all platforms, not for one of each system alone")
-
 // The wheels for other platforms have a program of theirs, the Python package, and no library of the
 // fake GPU. The systems have files of their own, the processors have none. The package works with the program of this
 // system in the place of theirs, which cannot be executed here.
@@ -78,7 +77,7 @@ func TestPlatforms(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, p := range platforms {
-		if p.fake || !*all && p.processor == "arm64" && p.system != "linux" {
+		if p.fake || !allrows.Asked() && p.system != "linux" {
 			continue // TestWheel has that with the fake GPU
 		}
 		t.Run(p.tag, func(t *testing.T) {

@@ -314,6 +314,7 @@ extern int cuLibraryUnload(void *);
 extern int cuLibraryGetKernel(void **, void *, const char *);
 extern int cuLibraryLoadFromFile(void **, const char *, int *, void **, unsigned, int *, void **, unsigned);
 extern int cuLibraryGetKernelCount(unsigned *, void *);
+extern int cuKernelGetName(const char **, void *);
 extern int cuLibraryGetGlobal(uint64_t *, size_t *, void *, const char *);
 
 GAUGEBLOCK_API Error cudaLibraryLoadData(void **library, const void *code, int *jit, void **jit_values, unsigned jit_count,
@@ -336,8 +337,9 @@ GAUGEBLOCK_API Error cudaLibraryGetKernel(void **kernel, void *library, const ch
 		return INVALID_VALUE;
 	}
 	int r = cuLibraryGetKernel(kernel, library, name);
-	if (r == 0) {
-		enter(*kernel, name, NULL, 0);
+	const char *kept; // the caller's may be gone at the launch
+	if (r == 0 && cuKernelGetName(&kept, *kernel) == 0) {
+		enter(*kernel, kept, NULL, 0);
 	}
 	return gaugeblock_ended(r);
 }

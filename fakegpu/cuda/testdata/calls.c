@@ -8,6 +8,9 @@ extern int cudaDeviceGetByPCIBusId(int *device, const char *id);
 extern int cudaGetSymbolAddress(void **place, const void *symbol);
 extern int cudaLibraryLoadFromFile(void **library, const char *path, int *jit, void **jit_values, unsigned jit_count, int *options, void **values, unsigned count);
 extern int cudaLibraryUnload(void *library);
+extern int cudaLibraryGetKernel(void **kernel, void *library, const char *name);
+typedef struct { unsigned x, y, z; } ThreeNumbers;
+extern int cudaLaunchKernel(const void *function, ThreeNumbers grid, ThreeNumbers block, void **arguments, size_t shared, void *stream);
 extern int cuLinkAddFile(void *state, int type, const char *path, unsigned count, int *options, void **values);
 extern int cuCtxGetCacheConfig(int *config);
 
@@ -167,6 +170,13 @@ static void errors(void) {
 	enum { fileNotFound = 301, invalidHandle = 400 };
 	IS(cudaLibraryLoadFromFile(&p, "/no/such/file", NULL, NULL, 0, NULL, NULL, 0), fileNotFound);
 	IS(cudaLibraryLoadFromFile(&p, "/proc/self/exe", NULL, NULL, 0, NULL, NULL, 0), 0);
+	void *loaded = NULL;
+	char name[] = "own"; // which is another one at the launch
+	IS(cudaLibraryGetKernel(&loaded, p, name), 0);
+	memset(name, 'x', 3);
+	const ThreeNumbers one = {1, 1, 1};
+	IS(cudaLaunchKernel(loaded, one, one, NULL, 0, NULL), 0);
+	IS(cudaLibraryGetKernel(NULL, p, name), cudaErrorInvalidValue);
 	IS(cuLinkAddFile(p, 1, "/no/such/file", 0, NULL, NULL), fileNotFound);
 	IS(cudaLibraryUnload(p), 0);
 	IS(cuLinkAddFile(p, 1, "/no/such/file", 0, NULL, NULL), invalidHandle);
