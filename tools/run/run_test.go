@@ -263,6 +263,18 @@ func TestTorchResets(t *testing.T) {
 	}
 }
 
+// A program that records memory history from its begin, with call stacks, has them in its snapshots.
+func TestTorchHistory(t *testing.T) {
+	for _, python := range pythons(t) {
+		program := `import torch
+torch.cuda.memory._record_memory_history(max_entries=1000)
+x = torch.empty(1 << 20, device="cuda")
+entries = [e for trace in torch.cuda.memory._snapshot()["device_traces"] for e in trace]
+assert len(entries) == 2 and all(e["frames"] for e in entries if e["action"] == "alloc"), entries`
+		runs(t, Options{Command: []string{python, "-c", program}, NoValues: true, Decide: true}, 0)
+	}
+}
+
 // Who watches the lines that call record_stream keeps nothing of the program alive.
 func TestTorchLines(t *testing.T) {
 	r := runs(t, Options{Command: []string{pythons(t)[0], filepath.Join("testdata", "lines.py")}, Streams: true, NoValues: true}, 0)
