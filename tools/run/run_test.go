@@ -166,16 +166,19 @@ func TestPythonAlone(t *testing.T) {
 	}
 }
 
-// Of a check that stops a program it is known which boolean lets it go on.
-func TestChecks(t *testing.T) {
+// Of a check that stops a program it is known which boolean lets it go on, and of a module that it is imported,
+// not only looked for.
+func TestPythonParts(t *testing.T) {
 	python, err := exec.LookPath("python3")
 	if err != nil {
 		t.Skip("there is no python3")
 	}
-	command := exec.Command(python, filepath.Join("testdata", "checks.py"))
-	command.Env = append(os.Environ(), "PYTHONPATH="+filepath.Join("..", "..", "python", "site"))
-	if out, err := command.CombinedOutput(); err != nil {
-		t.Errorf("%v: %s", err, out)
+	for _, program := range []string{"checks.py", "imports.py"} {
+		command := exec.Command(python, filepath.Join("testdata", program))
+		command.Env = append(os.Environ(), "PYTHONPATH="+filepath.Join("..", "..", "python", "site"))
+		if out, err := command.CombinedOutput(); err != nil {
+			t.Errorf("%s: %v: %s", program, err, out)
+		}
 	}
 }
 
