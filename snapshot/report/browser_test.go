@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
