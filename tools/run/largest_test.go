@@ -3,7 +3,6 @@ package run
 import (
 	"fmt"
 	"path/filepath"
-	"slices"
 	"testing"
 )
 
@@ -22,12 +21,8 @@ type tried struct {
 	PeakAllocated uint64 `json:"peak_allocated"`
 }
 
-// tooLarge are batches of convolutions that ran on the H200 and run out of memory here.
-var tooLarge = []string{"images in 48 GiB", "images in 80 GiB"}
-
 // The batch that ran on the H200 runs here, with its peaks, and the next one runs out of memory after the same ones.
-// For convolutions cuDNN takes what workspace it gets, so that the edge is not as sharp: peaks are within 1 %, and the
-// next batch is not asked for.
+// Convolutions, whose plans PyTorch tries one after another where memory is short, are off by a segment once.
 func TestTorchLargest(t *testing.T) {
 	python := pythons(t)[0]
 	var truths []largestTruth
@@ -40,14 +35,11 @@ func TestTorchLargest(t *testing.T) {
 			t.Setenv("LIMIT", fmt.Sprint(truth.GiB))
 			allowed := 0.0
 			if truth.Kind == "images" {
-				allowed, truth.Fails = 1, nil
+				allowed = 0.003
 			}
 			for status, want := range []*tried{truth.Runs, truth.Fails} {
 				if want == nil {
 					continue
-				}
-				if slices.Contains(tooLarge, name) {
-					status = 1
 				}
 				t.Setenv("BATCH", fmt.Sprint(want.Batch))
 				r := runs(t, Options{Command: []string{python, filepath.Join("testdata", "largest.py"), truth.Kind}}, status)
