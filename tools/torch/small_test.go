@@ -1,6 +1,7 @@
 package torch
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -13,7 +14,7 @@ import (
 
 // TestMinimiser: of a program that differs if it still has what matters, that is what is left, in its order.
 func TestMinimiser(t *testing.T) {
-	const frees, kernel, pair = trace.OpFree, trace.OpKernel, trace.OpMalloc
+	const frees, kernel, pair, event = trace.OpFree, trace.OpKernel, trace.OpMalloc, trace.OpDeviceFree
 	for _, test := range []struct {
 		name    string
 		kinds   []trace.OpKind
@@ -25,6 +26,7 @@ func TestMinimiser(t *testing.T) {
 		{"two go together", []trace.OpKind{pair, kernel, pair}, func(of func(trace.OpKind) int) bool { return of(kernel) == 1 && of(pair)%2 == 0 }, []trace.OpKind{kernel}},
 		{"two neighbours go together", []trace.OpKind{kernel, pair, pair}, func(of func(trace.OpKind) int) bool { return of(kernel) == 1 && of(pair)%2 == 0 }, []trace.OpKind{kernel}},
 		{"one of three stays", []trace.OpKind{pair, kernel, pair, pair}, func(of func(trace.OpKind) int) bool { return of(kernel) == 1 && of(pair)%2 == 1 }, []trace.OpKind{pair, kernel}},
+		{"two go, three stay", []trace.OpKind{frees, pair, kernel, pair, event}, func(of func(trace.OpKind) int) bool { return of(frees)*of(kernel)*of(event) == 1 && of(pair)%2 == 0 }, []trace.OpKind{frees, kernel, event}},
 	} {
 		perform := func(ops []trace.Op) (Outcome, error) {
 			of := func(k trace.OpKind) (n int) {
@@ -53,14 +55,19 @@ func TestMinimiser(t *testing.T) {
 		for _, op := range m.best.Ops {
 			left = append(left, op.Kind)
 		}
-		slices.Sort(left)
-		slices.Sort(test.want)
 		if !slices.Equal(left, test.want) {
 			t.Errorf("%s: %v is left, want %v", test.name, left, test.want)
 		}
 		m = &minimiser{best: best, perform: perform}
 		if must(t, m.minimise()); len(m.best.Ops) != len(ops) {
 			t.Errorf("%s: without effort %d operations are left of %d", test.name, len(m.best.Ops), len(ops))
+		}
+	}
+	fails := func([]trace.Op) (Outcome, error) { return Outcome{}, errors.New("no worker") }
+	m := &minimiser{best: Outcome{Ops: make([]trace.Op, 3)}, left: effort, perform: fails}
+	for _, step := range []func() error{m.dropPieces, m.dropPairs, m.minimise} {
+		if err := step(); err == nil {
+			t.Error("an error of the worker is not told")
 		}
 	}
 }
@@ -77,9 +84,9 @@ func TestDifferenceOf(t *testing.T) {
 		what string
 		set  func(d *did)
 	}{
-		{"error", func(d *did) { d.Error = "none" }},
-		{"message", func(d *did) { d.Message = "out of luck" }},
-		{"address", func(d *did) { d.Address = 1024 }},
+		{"error", func(d *did) { d.Error, d.Message = "none", "" }},
+		{"message", func(d *did) { d.Message, d.Address = "out of luck", 1024 }},
+		{"address", func(d *did) { d.Address, d.Entries = 1024, nil }},
 		{"trace entry", func(d *did) { d.Entries[0].Addr = 1024 }},
 		{"trace entry", func(d *did) { d.Entries = nil }},
 		{figureNames[0], func(d *did) { d.Figures[0] = 1 }},
@@ -92,6 +99,12 @@ func TestDifferenceOf(t *testing.T) {
 		if !strings.Contains(d.What, test.what) || d.Reference == d.PyTorch || d.Operation != 3 {
 			t.Errorf("%s differs: %+v", test.what, d)
 		}
+		if back := differenceOf(&trace.Op{Kind: trace.OpFree}, 3, other, same()); back.Reference != d.PyTorch || back.PyTorch != d.Reference {
+			t.Errorf("%s differs: %+v, and the other way round %+v", test.what, d, back)
+		}
+	}
+	if d := differenceOf(new(trace.Op), 1, same(), &did{Error: "none"}); d.Reference != "oom" || d.PyTorch != "none" {
+		t.Errorf("%+v", d)
 	}
 }
 
@@ -181,11 +194,14 @@ func TestWholeSegment(t *testing.T) {
 
 // TestReservedRanges: ranges are told from what else is held.
 func TestReservedRanges(t *testing.T) {
-	for settings, want := range map[string]int{"": 0, "expandable_segments:True": 1} {
+	for settings, want := range map[string]int{"": 0, "expandable_segments:True": 2} {
 		h := trace.Header{TotalMemory: spec.GiB, Devices: 1, Geometry: spec.DefaultGeometry(), Streams: []spec.Stream{0}, Settings: settings}
 		p, err := perform.New(&h, reference.New)
 		must(t, err)
-		if p.Perform(&trace.Op{Kind: trace.OpMalloc, Size: spec.MiB}); reservedRanges(p) != want {
+		for id, size := range []uint64{spec.MiB, 20 * spec.MiB} { // of the small and the large pool
+			p.Perform(&trace.Op{Kind: trace.OpMalloc, ID: int64(id), Size: size})
+		}
+		if reservedRanges(p) != want {
 			t.Errorf("%q: %d ranges, want %d: %q", settings, reservedRanges(p), want, p.Leaks())
 		}
 	}
