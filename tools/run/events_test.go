@@ -14,7 +14,20 @@ import (
 )
 
 // differ are the recorded histories that are known not to be the same here, with the reason.
-var differ = map[string]string{}
+var differ = map[string]string{
+	"compiled.default.nolimit":       "what torch.compile tries on a GPU",
+	"gpt_varlen.split64gc8.limit":    "equal blocks are chosen by address, and then other ones are released",
+	"resnet_oom7.default.limit":      resnet,
+	"resnet_oom7.default.nolimit":    resnet,
+	"resnet_oom7.expandable.limit":   resnet,
+	"resnet_oom7.gc6.limit":          resnet,
+	"resnet_oom7.round4.limit":       resnet,
+	"resnet_oom7.split128.limit":     resnet,
+	"two_streams.default.nolimit":    "on a GPU events complete later",
+	"two_streams.expandable.nolimit": "on a GPU events complete later",
+}
+
+const resnet = "135 of 5,785 allocations are not made here: it is not known which"
 
 // entries are the events of a history as action, size and stream, streams numbered as they come.
 func entries(t *testing.T, file string) (all []spec.TraceEntry, addresses []spec.Ptr) {
@@ -47,15 +60,17 @@ func TestTorchEvents(t *testing.T) {
 		prefix := strings.TrimSuffix(file, ".pickle.gz")
 		name := filepath.Base(prefix)
 		program, _, _ := strings.Cut(name, ".")
-		seed := "0"
+		seed := "7"
 		switch program {
+		case "gpt_varlen", "two_streams", "compiled":
+			seed = "0"
 		case "gpt_oom7":
-			program, seed = "gpt_varlen", "7"
+			program = "gpt_varlen"
 		case "resnet_oom7":
-			program, seed = "resnet_varsize", "7"
-		case "gpt_varlen", "long_generate", "two_streams", "compiled":
+			program = "resnet_varsize"
+		case "long_generate":
 		default:
-			continue // no program, or one that is recorded whole as another name
+			continue // the file has no program, or its history is not whole
 		}
 		t.Run(name, func(t *testing.T) {
 			if program == "resnet_varsize" && !hasCuDNN(python) {

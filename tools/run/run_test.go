@@ -222,12 +222,12 @@ func TestValues(t *testing.T) {
 			r := runs(t, Options{Command: command}, 0)
 			p := r.Processes[0]
 			const file = "testdata/values.py:"
-			want := map[string]int{file + "112 item": 1, file + "124 item": 1, file + "140 item": 1, file + "142 nonzero": 1,
-				file + "79 item": 1, file + "81 item": 1, file + "82 item": 1, file + "84 item": 2} // checks that stop a program
+			want := map[string]int{file + "132 item": 1, file + "144 item": 1, file + "160 item": 1, file + "162 nonzero": 1,
+				file + "97 item": 1, file + "99 item": 1, file + "100 item": 1, file + "102 item": 2} // checks that stop a program
 			if p.NoValues != "" || !maps.Equal(p.Decisions, want) {
 				t.Errorf("%q, decisions %v", p.NoValues, p.Decisions)
 			}
-			if !strings.Contains(told(*r), "9 decisions rest on unknown values, 1 of them sizes: …/values.py:84 item, and 7 more") {
+			if !strings.Contains(told(*r), "9 decisions rest on unknown values, 1 of them sizes: …/values.py:102 item, and 7 more") {
 				t.Error(told(*r))
 			}
 		})
