@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -39,11 +40,16 @@ func TestFakeLibraries(t *testing.T) {
 	}
 	again := exec.Command(os.Args[0], "-test.v", "-test.skip", "^TestFakeLibraries$")
 	if testing.Short() {
-		again.Args = append(again.Args, "-test.run", "^(TestContract|TestGoroutines)$")
+		again.Args = append(again.Args, "-test.run", "^(TestContract|TestGoroutines|TestClose|TestRefusals|TestStreamOf)$")
 	}
 	again.Env = append(os.Environ(), librariesVariable+"="+buildLibraries(t), "GAUGEBLOCK_CUDA_DEVICES=3",
 		"GAUGEBLOCK_CUDA_MEMORY=16GiB", "GAUGEBLOCK_CUDA_HAZARDS=off",
 		"GAUGEBLOCK_CUDA_MACHINE="+filepath.Join(t.TempDir(), "machine"))
+	one := exec.Command(os.Args[0], "-test.v", "-test.run", "^TestStreamOf$")
+	one.Env = append(slices.Clone(again.Env), "GAUGEBLOCK_CUDA_DEVICES=1", "GAUGEBLOCK_CUDA_MACHINE=")
+	if out, err := one.CombinedOutput(); err != nil || !strings.Contains(string(out), "--- PASS: TestStreamOf") {
+		t.Errorf("one device: %v\n%s", err, out)
+	}
 	out, err := again.CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)

@@ -166,16 +166,19 @@ func TestPythonAlone(t *testing.T) {
 	}
 }
 
-// Of a check that stops a program it is known which boolean lets it go on.
-func TestChecks(t *testing.T) {
+// Of a check that stops a program it is known which boolean lets it go on, and of a module that it is imported,
+// not only looked for.
+func TestPythonParts(t *testing.T) {
 	python, err := exec.LookPath("python3")
 	if err != nil {
 		t.Skip("there is no python3")
 	}
-	command := exec.Command(python, filepath.Join("testdata", "checks.py"))
-	command.Env = append(os.Environ(), "PYTHONPATH="+filepath.Join("..", "..", "python", "site"))
-	if out, err := command.CombinedOutput(); err != nil {
-		t.Errorf("%v: %s", err, out)
+	for _, program := range []string{"checks.py", "imports.py"} {
+		command := exec.Command(python, filepath.Join("testdata", program))
+		command.Env = append(os.Environ(), "PYTHONPATH="+filepath.Join("..", "..", "python", "site"))
+		if out, err := command.CombinedOutput(); err != nil {
+			t.Errorf("%s: %v: %s", program, err, out)
+		}
 	}
 }
 
@@ -260,6 +263,18 @@ func TestTorchResets(t *testing.T) {
 		if device == nil || device.PeakReserved != 300<<20 || device.PeakAllocated != 300<<20 || device.Allocations != 1 || device.OOMs != 1 {
 			t.Errorf("%s: %+v", python, device)
 		}
+	}
+}
+
+// A program that records memory history from its begin, with call stacks, has them in its snapshots.
+func TestTorchHistory(t *testing.T) {
+	for _, python := range pythons(t) {
+		program := `import torch
+torch.cuda.memory._record_memory_history(max_entries=1000)
+x = torch.empty(1 << 20, device="cuda")
+entries = [e for trace in torch.cuda.memory._snapshot()["device_traces"] for e in trace]
+assert len(entries) == 2 and all(e["frames"] for e in entries if e["action"] == "alloc"), entries`
+		runs(t, Options{Command: []string{python, "-c", program}, NoValues: true, Decide: true}, 0)
 	}
 }
 

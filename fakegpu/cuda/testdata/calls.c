@@ -17,6 +17,7 @@ extern int cuCtxGetCacheConfig(int *config);
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 
 enum { reserved = cudaMemPoolAttrReservedMemCurrent, used = cudaMemPoolAttrUsedMemCurrent, threshold = cudaMemPoolAttrReleaseThreshold };
 enum { step = 32 << 20 };
@@ -171,12 +172,14 @@ static void errors(void) {
 	IS(cudaLibraryLoadFromFile(&p, "/no/such/file", NULL, NULL, 0, NULL, NULL, 0), fileNotFound);
 	IS(cudaLibraryLoadFromFile(&p, "/proc/self/exe", NULL, NULL, 0, NULL, NULL, 0), 0);
 	void *loaded = NULL;
-	char name[] = "own"; // which is another one at the launch
+	enum { PAGE = 4096 };
+	char *name = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	strcpy(name, "own");
 	IS(cudaLibraryGetKernel(&loaded, p, name), 0);
-	memset(name, 'x', 3);
+	IS(munmap(name, PAGE), 0); // a launch that reads it is killed
 	const ThreeNumbers one = {1, 1, 1};
 	IS(cudaLaunchKernel(loaded, one, one, NULL, 0, NULL), 0);
-	IS(cudaLibraryGetKernel(NULL, p, name), cudaErrorInvalidValue);
+	IS(cudaLibraryGetKernel(NULL, p, "own"), cudaErrorInvalidValue);
 	IS(cuLinkAddFile(p, 1, "/no/such/file", 0, NULL, NULL), fileNotFound);
 	IS(cudaLibraryUnload(p), 0);
 	IS(cuLinkAddFile(p, 1, "/no/such/file", 0, NULL, NULL), invalidHandle);
