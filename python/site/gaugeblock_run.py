@@ -143,8 +143,8 @@ def at_first_use(torch):
 
     register_optimizer_step_post_hook(steps_hook)
     torch._C._cuda_attach_out_of_memory_observer(out_of_memory)
-    if HISTORY != "none":
-        stacks = HISTORY == "stacks"
+    stacks = HISTORY == "stacks"
+    if stacks or HISTORY == "plain" and not torch._C._cuda_isHistoryEnabled():  # what the program records is its own
         torch.cuda.memory._record_memory_history(
             enabled="all", context="all" if stacks else None, stacks="python", max_entries=HISTORY_ENTRIES)
     for name in RESETS:

@@ -41,11 +41,11 @@ func (m *Message) briefCause() string {
 	switch m.Cause() {
 	case Shortage:
 		if m.Sure() {
-			return fmt.Sprintf("a true shortage: %s more than what is left", m.missing())
+			return fmt.Sprintf("a true shortage: %s more than is free", m.missing())
 		}
-		return fmt.Sprintf("likely a shortage: %s more than what is left", m.missing())
+		return fmt.Sprintf("likely a shortage: %s more than is free", m.missing())
 	case Fragmentation:
-		return fmt.Sprintf("likely fragmentation: %s is reserved but unallocated, in blocks that are too small", m.Cached)
+		return fmt.Sprintf("likely fragmentation: %s is reserved but unallocated, probably in too small blocks", m.Cached)
 	case Fraction:
 		return m.briefFraction()
 	case Refused:

@@ -1,6 +1,10 @@
 package errortext
 
-import "fmt"
+import (
+	"fmt"
+
+	"gaugeblock/spec"
+)
 
 // Reserved is what the allocator has of the device. What is free in private pools is part of
 // what the text calls allocated. The text of cudaMallocAsync does not tell what its pool has
@@ -42,10 +46,15 @@ func (m *Message) Elsewhere() *Size {
 	return difference(m.Capacity, sum(m.Free, m.Reserved()))
 }
 
+// driversOwn is more than what the driver keeps of a device for itself, in bytes. Less that is
+// neither free nor this process's need not be another process's, unless the text names one.
+const driversOwn = spec.GiB
+
 // withoutOthers reports whether the request would fit if no other process had memory.
 func (m *Message) withoutOthers() bool {
 	o := m.Elsewhere()
-	return m.Process != nil && m.Allowed == nil && o != nil && o.Low > 0 && o.Low >= high(m.missing())
+	return m.Process != nil && m.Allowed == nil && o != nil && o.Low > 0 && o.Low >= high(m.missing()) &&
+		(len(m.Processes) > 0 || o.Low >= driversOwn)
 }
 
 // where says where the memory is.

@@ -85,8 +85,8 @@ func (c *Compared) happenedInBrief(a, b *Data, nameA, nameB, than string) string
 	switch inA, inB := a.failed(), b.failed(); {
 	case inA && inB:
 		outcome = "Both ran out of memory: " + nameB
-	case inA:
-		outcome = fmt.Sprintf("Only %s ran out of memory: %s", nameA, nameB)
+	case inA: // its peak ends where it failed: it is not compared
+		return fmt.Sprintf("Only %s ran out of memory: %s did not, with %s allocated at its peak", nameA, nameB, spec.FormatSize(b.Summary.PeakAllocated))
 	case inB:
 		outcome = fmt.Sprintf("Only %s ran out of memory: it", nameB)
 	}
@@ -117,7 +117,7 @@ func (c *Compared) diffInBrief(a, b *Data, cause string) string {
 	}
 	settings := []string{""}
 	if before, after := settingsInText(&a.Summary), settingsInText(&b.Summary); before != after {
-		settings = []string{before + ", then " + after, "the settings changed"}
+		settings = []string{"from " + before + " to " + after, "the settings changed"}
 	}
 	var forms []string
 	join := func(parts ...string) {
@@ -155,8 +155,8 @@ func (c *Compared) tryInBrief(a, b *Data) string {
 	case b.failed():
 		return b.try()
 	case a.failed() && changed:
-		const others = ", with which no request of the second failed"
-		return brief.FirstThatFits(settingsInText(&b.Summary)+others, "its settings"+others)
+		const others = "with which no request of the second failed"
+		return brief.FirstThatFits("keep "+settingsInText(&b.Summary)+", "+others, "keep its settings, "+others)
 	case a.failed():
 		return "nothing: no request failed in the second"
 	case grown >= 0:

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"testing"
+	"time"
 
 	"gaugeblock/snapshot"
 	"gaugeblock/snapshot/compare"
@@ -26,6 +27,25 @@ func browser(t testing.TB) string {
 	}
 	t.Skip("there is no browser")
 	return ""
+}
+
+// browserFolder is a folder for a browser, whose processes may write there for a moment after it has ended.
+func browserFolder(t testing.TB) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "gaugeblock-browser")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		for range 100 {
+			if err = os.RemoveAll(dir); err == nil {
+				return
+			}
+			time.Sleep(100 * time.Millisecond)
+		}
+		t.Error(err)
+	})
+	return dir
 }
 
 // TestPageInBrowser uses pages of each kind, wide and narrow: nothing is cut off, and no
@@ -134,7 +154,7 @@ func lookAt(t *testing.T, program string, page *Page, width int) string {
 		t.Fatal(err)
 	}
 	out, err := exec.Command(program, "--headless", "--no-sandbox", "--disable-gpu", "--window-size=1400,3000", "--virtual-time-budget=10000",
-		"--user-data-dir="+t.TempDir(), "--dump-dom", "file://"+file).Output()
+		"--user-data-dir="+browserFolder(t), "--dump-dom", "file://"+file).Output()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}

@@ -85,12 +85,12 @@ func TestCompare(t *testing.T) {
 	b.Brief = &brief.Lines{Happened: "Out of memory at x.py:1", Cause: "fragmentation: ...", Try: "export X"}
 	want3 = brief.Lines{
 		Happened: "Only after ran out of memory: it has 38.00 MiB allocated at its peak, 23.00 MiB more than before",
-		Cause:    "fragmentation; the default settings, then a:1; train.py:10 grew by 20.00 MiB", Try: "export X",
+		Cause:    "fragmentation; from the default settings to a:1; train.py:10 grew by 20.00 MiB", Try: "export X",
 	}
 	if got := Compare(a, b).Brief; got != want3 {
 		t.Errorf("%q", got)
 	}
-	if got := Compare(b, a).Brief; got.Try != "the default settings, with which no request of the second failed" || !strings.HasPrefix(got.Happened, "Only after ran out of memory: before has 15.00 MiB") {
+	if got := Compare(b, a).Brief; got.Try != "keep the default settings, with which no request of the second failed" || !strings.HasPrefix(got.Happened, "Only after ran out of memory: before did not, with 15.00 MiB") {
 		t.Errorf("%q", got)
 	}
 }

@@ -119,7 +119,7 @@ func drive(t testing.TB, program string, page *Page, script string, given, resul
 		fmt.Fprintf(w, "<!doctype html><meta charset=utf-8><body><script>const PAGE = %s, GIVEN = %s;\n%s</script></body>", quoted, values, text)
 	}))
 	defer server.Close()
-	shown := exec.Command(program, "--headless", "--no-sandbox", "--disable-gpu", "--window-size=1250,950", "--remote-debugging-port=0", "--user-data-dir="+t.TempDir(), server.URL)
+	shown := exec.Command(program, "--headless", "--no-sandbox", "--disable-gpu", "--window-size=1250,950", "--remote-debugging-port=0", "--user-data-dir="+browserFolder(t), server.URL)
 	if err := shown.Start(); err != nil {
 		t.Fatal(err)
 	}

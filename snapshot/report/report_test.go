@@ -253,7 +253,7 @@ func TestUnknownLimit(t *testing.T) {
 		t.Fatal(err)
 	}
 	w := whatIf(comparison)
-	if !strings.Contains(w.AskLimit, "--limit LIMITGiB") || !strings.Contains(w.LimitNote, "4.26 GiB to 4.33 GiB") {
+	if !strings.Contains(w.AskLimit, "--limit=FIGUREGiB") || !strings.Contains(w.LimitNote, "4.26 GiB to 4.33 GiB") {
 		t.Errorf("%q, %q", w.AskLimit, w.LimitNote)
 	}
 	const enough = 4_240_000_000 // the batch that failed was allocated

@@ -334,7 +334,7 @@ const messagePrecision = spec.GiB / 200
 // LimitQuestion asks for the limit, where the record leaves open what it was and that
 // matters, "" otherwise.
 func (c Answer) LimitQuestion() string {
-	const copied = "copy the figure before it in place of LIMIT: --limit LIMITGiB."
+	const copied = "give the figure before it to --limit, as in --limit=FIGUREGiB."
 	switch {
 	case !c.AsksForLimit():
 		return ""
