@@ -135,7 +135,7 @@ func TestManyChunks(t *testing.T) {
 }
 
 // In a process of PyTorch pieces lie where an H200 had them, in steps from the first one: in holes of the context's
-// chunks, then in chunks below, and after the first kernel, which copies are not, in the hole that it leaves.
+// chunks, then in chunks below, and after most kernels, which copies are not, in the hole that the first of them leaves.
 func TestProcessAddresses(t *testing.T) {
 	p, is := ProcessLike(0).(*processLike)
 	if !is {
@@ -164,6 +164,28 @@ func TestProcessAddresses(t *testing.T) {
 	place(120, -152)
 	place(32, -32)
 	place(32, -575)
+}
+
+// Kernels that make random numbers, the weight norm and products leave the context's local memory where it is:
+// the first two segments are those of weights_by_hooks (tools/run/testdata/kinds), the third lies below, as in state_space.
+func TestProcessAddressesModest(t *testing.T) {
+	p := ProcessLike(0).(*processLike)
+	first := p.Place(pieceStep)
+	for _, step := range []struct {
+		kernel string
+		steps  uint64
+		at     int64
+	}{
+		{"_ZN2at6native_DistributionNormal_cu_distribution_elementwise_grid_stride_kernelIfLi4E", 10, 38},
+		{"_ZN2at6native_WeightNorm_cu_weight_norm_fwd_first_dim_kernelIffE", 1, 48},
+		{"cublasLtMatmul", 16, -303},
+		{"_ZN2at6native29vectorized_elementwise_kernelILi4E", 16, -207},
+	} {
+		p.launched(step.kernel)
+		if at := int64(p.Place(step.steps*pieceStep)-first) / int64(pieceStep); at != step.at {
+			t.Errorf("after %s %d steps at %d, not at %d", step.kernel, step.steps, at, step.at)
+		}
+	}
 }
 
 // Without a piece beside the context's local memory new chunks lie below all others, as without a process.

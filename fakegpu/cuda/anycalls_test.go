@@ -104,11 +104,13 @@ func callOf(name, by, parameters string) string {
 		before = append(before, fmt.Sprintf("%s a%d = %s;", kind, i, value))
 		arguments = append(arguments, fmt.Sprintf("a%d", i))
 		if pointed := strings.TrimSuffix(kind, "*"); pointed != kind && handle.MatchString(strings.TrimSpace(pointed)) {
-			list := "handles"
-			if strings.TrimSpace(pointed) == "void *" || strings.TrimSpace(pointed) == "CUdeviceptr" {
-				list = "addresses"
+			pointed = strings.TrimSpace(pointed)
+			switch any := pointed == "void *" || pointed == "CUdeviceptr"; {
+			case any && addresses[parts[2]]:
+				after = append(after, fmt.Sprintf("if (r == 0 && a%d) keep(addresses, *(void **)a%d);", i, i))
+			case !any || things[parts[2]]:
+				after = append(after, fmt.Sprintf("if (r == 0 && a%d) keep(handles, *(void **)a%d);", i, i))
 			}
-			after = append(after, fmt.Sprintf("if (r == 0 && a%d) keep(%s, *(void **)a%d);", i, list, i))
 		}
 	}
 	if strings.Contains(name, "Free") || strings.Contains(name, "Unregister") || strings.Contains(name, "IpcClose") {
@@ -129,6 +131,9 @@ var places = map[string]bool{"data": true, "value": true, "handle": true, "map":
 // things are names of parameters that are an object of CUDA.
 var things = map[string]bool{"stream": true, "event": true, "from": true, "to": true, "graph": true, "exec": true, "node": true, "pool": true, "context": true,
 	"module": true, "function": true, "library": true, "kernel": true, "object": true, "state": true}
+
+// addresses are names of parameters for the address of memory that is at least as large as any size that is drawn.
+var addresses = map[string]bool{"ptr": true, "device": true, "base": true}
 
 // drawn is an expression of a type.
 func drawn(kind, name string, text bool) string {
@@ -230,19 +235,28 @@ func TestFuzz(t *testing.T) {
 	const options = "-fsanitize=address,undefined"
 	dir := buildSanitized(t, []string{"-g", "-fsanitize=fuzzer-no-link", options, "-fno-sanitize-recover=undefined"})
 	program := buildCaller(t, compiler, dir, "-g", "-DFUZZER", "-fsanitize=fuzzer", options, "-fno-sanitize-recover=undefined")
-	inputs := 100000
+	most := 100000
 	if testing.Short() {
-		inputs = 10000
+		most = 10000
 	}
-	limit := fmt.Sprintf("-runs=%d", inputs)
+	limit := fmt.Sprintf("-runs=%d", most)
 	if *fuzzSeconds > 0 {
 		limit = fmt.Sprintf("-max_total_time=%d", *fuzzSeconds)
 	}
 	out, err := callAny(dir, program, "-seed=1", "-max_len=1024", "-timeout=60", "-detect_leaks=0", limit, "-artifact_prefix="+dir+"/")
-	if err != nil || !strings.Contains(out, "Done ") {
-		t.Errorf("%v\n%s", err, out)
+	done := strings.LastIndex(out, "Done ")
+	if err == nil && done >= 0 {
+		t.Log(out[done:])
+		return
 	}
-	t.Log(out[strings.LastIndex(out, "Done "):])
+	t.Errorf("%v\n%s", err, out)
+	inputs, err := filepath.Glob(filepath.Join(dir, "crash-*"))
+	if err != nil || len(inputs) == 0 {
+		t.Fatalf("no input: %v", err)
+	}
+	t.Setenv("TRACE", "1")
+	out, _ = callAny(dir, program, inputs[0])
+	t.Logf("the calls of the input:\n%s", out)
 }
 
 // buildSanitized builds the libraries with options of the compiler, beside the machine.

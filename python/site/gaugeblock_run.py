@@ -122,7 +122,8 @@ def prepare(torch):
     if "GAUGEBLOCK_RUN_ALONE" in os.environ:
         gaugeblock_alone.prepare(torch)
     # The devices are those of the fake machine, also if CUDA_VISIBLE_DEVICES names others, which the management library knows.
-    torch.cuda._device_count_nvml = lambda: -1
+    # That library is asked, not CUDA: a child that is forked could not use CUDA then.
+    torch.cuda._device_count_nvml = torch.cuda._raw_device_count_nvml
     torch.cuda._lazy_call(lambda: at_first_use(torch))
     from multiprocessing import util
 

@@ -50,6 +50,7 @@ func TestEndings(t *testing.T) {
 		"no folder":     {takes + "import shutil\nshutil.rmtree(os.environ['GAUGEBLOCK_RUN_FOLDER'])", 0, "none could end with an answer"},
 		"other GPUs":    {"import os\nos.environ['CUDA_VISIBLE_DEVICES'] = 'GPU-5'\n" + takes + "assert torch.cuda.device_count() == 1", 0, peak},
 		"spawn":         {"import multiprocessing as m\ndef child():\n    " + strings.ReplaceAll(takes, "\n", "\n    ") + "\nif __name__ == '__main__':\n    p = m.get_context('spawn').Process(target=child); p.start(); p.join()", 0, peak},
+		"counted, fork": {"import os\nos.environ['PYTORCH_NVML_BASED_CUDA_CHECK'] = '1'\nimport torch, multiprocessing as m\ndef child():\n    " + strings.ReplaceAll(takes, "\n", "\n    ") + "\nassert torch.cuda.is_available() and torch.cuda.device_count() == 1\np = m.get_context('fork').Process(target=child); p.start(); p.join()", 0, peak},
 		"two Pythons":   {takes + "import subprocess\nif len(sys.argv) < 2: subprocess.run([sys.executable, sys.argv[0], 'again'], check=True)", 0, peak},
 		"searched":      {"import importlib.util\nimportlib.util.find_spec('torch')\n" + takes, 0, peak}, // as transformers does
 		"much to print": {takes + "for _ in range(64): sys.stderr.write('x' * (1 << 20))", 0, peak},

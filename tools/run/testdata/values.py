@@ -94,12 +94,12 @@ def under_a_mode(d):
 
 def checks(d):
     x = torch.rand(100000, device=d)  # not known
-    if not (x >= 0).all():
+    if not (x >= 0).all():  # unknown: item
         raise ValueError("a number is negative")
-    assert (x < 1).all(), f"{x} has a number that is too large"
-    if torch.any(x > 1):
+    assert (x < 1).all(), f"{x} has a number that is too large"  # unknown: item
+    if torch.any(x > 1):  # unknown: item
         raise ValueError("a number is too large")
-    return torch.distributions.Normal(x, x + 1).batch_shape == x.shape
+    return torch.distributions.Normal(x, x + 1).batch_shape == x.shape  # unknown: item item
 
 
 dist.init_process_group("nccl", store=dist.HashStore(), rank=0, world_size=1, device_id=torch.device("cuda:0"))
@@ -129,7 +129,7 @@ if torch.cuda.memory_stats()["allocation.all.allocated"] - before != 2:
 
 
 def decides():
-    return bool((torch.randn(100000, device="cuda") > 0).any())
+    return bool((torch.randn(100000, device="cuda") > 0).any())  # unknown: item
 
 
 def sparse(d):
@@ -141,7 +141,7 @@ def nested(d):
     layer = torch.nn.TransformerEncoderLayer(8, 2, 16, batch_first=True)
     hidden = torch.arange(4, device=d)[None] >= torch.tensor([[2], [4]], device=d)
     with torch.no_grad():
-        return list(torch.nn.TransformerEncoder(layer, 1).to(d).eval()(torch.zeros(2, 4, 8, device=d), src_key_padding_mask=hidden).shape)
+        return list(torch.nn.TransformerEncoder(layer, 1).to(d).eval()(torch.zeros(2, 4, 8, device=d), src_key_padding_mask=hidden).shape)  # unknown: item
 
 
 same("sparse", sparse)
@@ -157,9 +157,9 @@ graph, counter = torch.cuda.CUDAGraph(), torch.zeros(1, dtype=torch.long, device
 with torch.cuda.graph(graph):
     counter += 1
 graph.replay()
-counter.item()
+counter.item()  # unknown: item
 unknown = torch.randn(5000, device="cuda") > 0
-unknown.nonzero()
+unknown.nonzero()  # unknown: nonzero
 dist.destroy_process_group()
 print("\n".join(wrong))
 sys.exit(len(wrong) > 0)
