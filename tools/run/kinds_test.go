@@ -32,7 +32,6 @@ var offMore = map[string]float64{
 	"tv_resnet18_compiled": 7, "gpt2_compiled": 2, "llama_compiled": 5, // what is tried while it is compiled
 	"super_resolution": 21, "diffusion": 9, "momentum_contrast": 7, "unet_half": 2, // convolutions that were not measured
 	"prefetcher":     5, // on a GPU copies take time
-	"gan":            2, // the same requests, other addresses: what cuDNN's kernels take of the driver is left out
 	"timm_vit_small": 7, // not known
 }
 
