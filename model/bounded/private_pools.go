@@ -207,7 +207,10 @@ func (p *PrivatePools) property(name string, fair [][]int, to *explore.Options[*
 // always implements Module.
 func (p *PrivatePools) always() []string {
 	names := append(p.CachingAllocator.always(), "PoolsOwnTheirBlocks", "PoolsAreIsolated", "RoutingsAreCaptures", "DriverSegmentsAreCounted",
-		"CapturedMemoryIsKept", "UsesAreCounted", "LivePoolsServe", "RequestsAreRouted", "UsesAreTouches", "GraphUsesAreNotAwaited", "UnusedPoolsAreReleased", "OverflowsOnOutOfMemory", "UnusedPoolsAreErased", "EndCompletesDeferred", "NoForbiddenFrees", "NoForbiddenQueries")
+		"CapturedMemoryIsKept", "UsesAreCounted", "LivePoolsServe", "RequestsAreRouted", "UsesAreTouches", "GraphUsesAreNotAwaited", "UnusedPoolsAreReleased", "OverflowsOnOutOfMemory", "UnusedPoolsAreErased", "EndCompletesDeferred", "NoForbiddenFrees")
+	if !p.relaxed {
+		names = append(names, "NoForbiddenQueries")
+	}
 	if p.Config.ExpandableSegments {
 		names = append(names, "PagesAreCounted")
 	}
@@ -251,9 +254,9 @@ func noForbiddenFrees(s *model.State) bool {
 	return !slices.Contains(s.Truth.Illegal, model.FreeMemory)
 }
 
-// noForbiddenQueries: no event was queried while a capture forbids it, whoever's it is.
+// noForbiddenQueries: no event was queried while a capture forbids it, whoever's it is. A relaxed capture does not.
 func noForbiddenQueries(s *model.State) bool {
-	return s.RelaxedCaptures || !slices.Contains(s.Truth.Illegal, model.QueryEvent)
+	return !slices.Contains(s.Truth.Illegal, model.QueryEvent)
 }
 
 // noSplitBlocksAreWhole: a block of a pool with no_split is a whole segment, or whole pages.

@@ -170,6 +170,10 @@ var changes = map[string]func(s *bounded.State) bool{
 		s.Truth = s.Truth.Call(model.FreeMemory, true)
 		return true
 	},
+	"NoForbiddenQueries": func(s *bounded.State) bool {
+		s.Truth = s.Truth.Call(model.QueryEvent, true)
+		return true
+	},
 	"MallocsAreServed":   loseMalloc,
 	"OverflowPoolsServe": loseMalloc,
 	"AnyBlockIsGood":     forbidSegments,
