@@ -237,7 +237,7 @@ const (
 	classNotMade    = "no allocator"
 	classUnreleased = "close"
 
-	// The memory that was given out is not what it should be: whatever is wrong later on comes of that.
+	// What was allocated is not memory that may be used: whatever goes wrong later follows from that.
 	classTwoOwners = "LiveBlocksDisjoint"
 	classNotThere  = "device violation"
 	classReturned  = "hazard of memory that is given back"

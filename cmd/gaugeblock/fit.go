@@ -4,11 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 
 	"gaugeblock/fakegpu"
 	"gaugeblock/fakegpu/cuda/gpus"
-	"gaugeblock/internal/similar"
 	"gaugeblock/snapshot/compare"
 	"gaugeblock/tools/fit"
 	runner "gaugeblock/tools/run"
@@ -47,8 +45,8 @@ program failed for another reason, and 130 after Ctrl-C.`
 // Validate is called by kong.
 func (c *fitCommand) Validate() error {
 	for _, word := range c.GPU {
-		if _, found := gpus.Find(word); !found {
-			return fmt.Errorf("--gpu=%q is none of %s%s", word, strings.Join(gpus.Words(), ", "), similar.Question(word, gpus.Words()))
+		if err := knownGPU(word); err != nil {
+			return err
 		}
 	}
 	if c.Table && len(c.GPU) > 0 {

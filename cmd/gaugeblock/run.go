@@ -66,10 +66,18 @@ The exit status is the program's, or 1 if it was 0 and more than --max-reserved 
 or the peak has grown by more than --max-growth, and 2 if the program could not be started.`
 }
 
+// knownGPU is an error if no GPU of the table has that word.
+func knownGPU(word string) error {
+	if _, found := gpus.Find(word); !found {
+		return fmt.Errorf("--gpu=%q is none of %s%s", word, strings.Join(gpus.Words(), ", "), similar.Question(word, gpus.Words()))
+	}
+	return nil
+}
+
 // Validate is called by kong.
 func (c *runCommand) Validate() error {
-	if _, found := gpus.Find(c.GPU); !found {
-		return fmt.Errorf("--gpu=%q is none of %s%s", c.GPU, strings.Join(gpus.Words(), ", "), similar.Question(c.GPU, gpus.Words()))
+	if err := knownGPU(c.GPU); err != nil {
+		return err
 	}
 	if c.GPUs < 1 || c.GPUs > fakegpu.MaxDevices {
 		return fmt.Errorf("--gpus=%d is not from 1 to %d", c.GPUs, fakegpu.MaxDevices)

@@ -42,6 +42,21 @@ type result struct {
 	killed, argued, survived int
 }
 
+// count says what became of a mutant: who noticed it, or why nobody need, or that it survives.
+func (r *result) count(m *mutant, by, reason, survives string) {
+	switch {
+	case by != "":
+		r.killed++
+	case reason != "":
+		r.argued++
+		by = "argued: " + reason
+	default:
+		r.survived++
+		by = survives
+	}
+	fmt.Printf("%s:%d\t%s\t%s\n", m.file, m.line, m.name(), by)
+}
+
 func (r result) String() string {
 	return fmt.Sprintf("%d mutants, %d killed, %d argued, %d survive", r.killed+r.argued+r.survived, r.killed, r.argued, r.survived)
 }
@@ -179,23 +194,11 @@ func (b *bench) all(equivalent arguments) (r result) {
 		by := b.try(number)
 		mutex.Lock()
 		defer mutex.Unlock()
-		switch {
-		case by != "":
-			r.killed++
-		case equivalent[m.name()] != "":
-			r.argued++
-			by = "argued: " + equivalent[m.name()]
-		case reasonOf(b.groups, m) != "":
-			r.argued++
-			by = "argued: " + reasonOf(b.groups, m)
-		default:
-			r.survived++
-			by = "SURVIVES"
-			if !slices.ContainsFunc(b.tests, func(t *test) bool { return t.reaches == nil || t.reaches[number] }) {
-				by += ": no test reaches it"
-			}
+		survives := "SURVIVES"
+		if !slices.ContainsFunc(b.tests, func(t *test) bool { return t.reaches == nil || t.reaches[number] }) {
+			survives += ": no test reaches it"
 		}
-		fmt.Printf("%s:%d\t%s\t%s\n", m.file, m.line, m.name(), by)
+		r.count(m, by, cmp.Or(equivalent[m.name()], reasonOf(b.groups, m)), survives)
 	})
 	return r
 }

@@ -42,20 +42,11 @@ func tryLines(root string, f folder, chosen []mutant, n int, equivalent argument
 			break
 		}
 		by, builds := c.try(&m)
-		switch {
-		case !builds:
+		if !builds {
 			broken++
 			continue
-		case by != "":
-			r.killed++
-		case equivalent[m.name()] != "":
-			r.argued++
-			by = "argued: " + equivalent[m.name()]
-		default:
-			r.survived++
-			by = "SURVIVES"
 		}
-		fmt.Printf("%s:%d\t%s\t%s\n", m.file, m.line, m.name(), by)
+		r.count(&m, by, equivalent[m.name()], "SURVIVES")
 	}
 	fmt.Printf("%s: %s (%d more cannot be built)\n", f.dir, r, broken)
 	return r, nil
