@@ -48,6 +48,8 @@ type streamOf struct {
 const (
 	watchdogName = "pt_nccl_watchdg"
 	collectives  = "nccl" // how the names of collectives begin
+	// It sleeps for so long between two looks, by the host's clock of a schedule by time.
+	watchdogLooks = 100 * time.Millisecond
 	// A program that calls the driver no more waits for the watchdog, and so does one with many collectives between two
 	// places.
 	watchdogIdle = 3 * time.Second
@@ -139,11 +141,11 @@ func (d *watchdog) saw(e spec.EventHandle) {
 }
 
 // lacks reports whether it has not seen what it can see, though it looks.
-func (d *watchdog) lacks(over func(spec.EventHandle) bool) bool {
+func (d *watchdog) lacks(seen func(spec.EventHandle) bool) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for e := range d.unseen {
-		if !d.absent && over(e) {
+		if !d.absent && seen(e) {
 			return true
 		}
 	}
@@ -182,11 +184,16 @@ func (d *watchdog) sawSome() bool {
 	return len(d.threads) > 0
 }
 
+// seen reports whether the watchdog sees the end of a collective that is not hidden from it.
+func (p *Process) seen(e spec.EventHandle) bool {
+	return p.GPU.EventSeen(e, watchdogLooks, p.WatchdogLate)
+}
+
 // awaitWatchdog is before a collective is given.
 func (p *Process) awaitWatchdog() {
-	d, over := p.watchdog, func(e spec.EventHandle) bool { return p.GPU.EventOver(e, p.WatchdogLate) }
+	d := p.watchdog
 	until := time.Now().Add(watchdogAbsent)
-	for ; d.lacks(over); time.Sleep(time.Millisecond) {
+	for ; d.lacks(p.seen); time.Sleep(time.Millisecond) {
 		if time.Now().After(until) {
 			d.mu.Lock()
 			d.absent = true
