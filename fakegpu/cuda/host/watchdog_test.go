@@ -66,13 +66,16 @@ func TestWatchdogSees(t *testing.T) {
 	d.idle = time.Now().Add(-time.Hour)
 	is(6, true, false) // the program goes on
 	d.idle = time.Now().Add(-time.Hour)
-	is(6, true, true) // it does nothing
+	is(6, false, false) // it does nothing
+	d.calls.Add(1)
 	for e := range spec.EventHandle(mostHidden) {
 		d.launched(s)
 		d.recorded(100+e, s)
 	}
 	is(100, true, true)
 	is(99+mostHidden, true, true)
+	(&Process{watchdog: d}).looks(true)
+	is(100, false, false)
 	if it, _ := (*watchdog)(nil).asks(1); it {
 		t.Error("without a watchdog nobody is it")
 	}
@@ -106,7 +109,7 @@ func TestAwaitWatchdog(t *testing.T) {
 			t.Fatal(err)
 		}
 		collective() // nothing can be seen yet
-		p.looks()
+		p.looks(false)
 		if err := p.GPU.SynchronizeStream(0, 0); err != nil {
 			t.Fatal(err)
 		}
