@@ -178,7 +178,7 @@ func run() error {
 		folder.tests = tests
 		var r result
 		if strings.Contains(folder.dir, ":") {
-			r, err = tryLines(root, folder, chosen, *n, equivalent)
+			r, err = tryLines(root, folder, max(1, *workers), chosen, *n, equivalent)
 		} else {
 			b := &bench{race: *race, workers: max(1, *workers), groups: groups}
 			r, err = b.tryAll(root, folder.dir, tests, chosen, *n, equivalent)
