@@ -39,6 +39,7 @@ kept = {}  # by device: the statistics from before a reset
 streams_recorded = {}  # how often which line has called record_stream, if that is asked for
 uncaught = ""
 no_values = ""  # why values are not kept
+other_allocator = ""  # that the program has chosen instead of PyTorch's own
 cudnn = {}  # whether NVIDIA's library is there, whether it is asked, and what pip calls it and its compiler
 written = False
 
@@ -139,6 +140,11 @@ def in_child(_):
 
 def at_first_use(torch):
     """Called when CUDA is initialized in this process."""
+    global other_allocator
+    if torch.cuda.get_allocator_backend() != "native":  # which has neither statistics nor a history that could be asked for
+        other_allocator = torch.cuda.get_allocator_backend()
+        watch_for_its_end()
+        return
     from torch.optim.optimizer import register_optimizer_step_post_hook
 
     register_optimizer_step_post_hook(steps_hook)
@@ -314,10 +320,11 @@ def write_answer():
     answer = {
         "pid": os.getpid(), "torch": torch.__version__, "rank": os.environ.get("RANK", ""), "command": sys.argv[:1],
         "steps": steps, "no_values": no_values, "decisions": values.unknown(values.DECISION), "floats_read": values.unknown(values.FLOAT),
-        "streams_recorded": streams_recorded, "uncaught": uncaught, "ooms": ooms, "devices": figures(torch),
+        "streams_recorded": streams_recorded, "uncaught": uncaught, "ooms": ooms, "other_allocator": other_allocator,
+        "devices": [] if other_allocator else figures(torch),
         "cudnn": cudnn_plans(),
     }
-    if HISTORY == "stacks" or HISTORY == "plain" and ooms:
+    if not other_allocator and (HISTORY == "stacks" or HISTORY == "plain" and ooms):
         answer["snapshot"] = os.path.join(FOLDER, f"{os.getpid()}.pickle")
         try:
             dump_snapshot(torch, answer["snapshot"])
