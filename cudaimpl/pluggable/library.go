@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"sync/atomic"
 
 	"gaugeblock/alloc"
@@ -47,13 +46,13 @@ type Environment struct {
 	Release  string // GAUGEBLOCK_RELEASE: the release of PyTorch that is followed, such as 2.15; "": 2.11
 }
 
-// ReadEnvironment reads it.
-func ReadEnvironment() Environment {
+// ReadEnvironment reads it, variable by variable.
+func ReadEnvironment(get func(string) string) Environment {
 	return Environment{
-		Settings: cmp.Or(os.Getenv("PYTORCH_ALLOC_CONF"), os.Getenv("PYTORCH_CUDA_ALLOC_CONF")),
-		Uncached: os.Getenv("PYTORCH_NO_CUDA_MEMORY_CACHING") == "1",
-		Trace:    os.Getenv("GAUGEBLOCK_TRACE"),
-		Release:  os.Getenv("GAUGEBLOCK_RELEASE"),
+		Settings: cmp.Or(get("PYTORCH_ALLOC_CONF"), get("PYTORCH_CUDA_ALLOC_CONF")),
+		Uncached: get("PYTORCH_NO_CUDA_MEMORY_CACHING") == "1",
+		Trace:    get("GAUGEBLOCK_TRACE"),
+		Release:  get("GAUGEBLOCK_RELEASE"),
 	}
 }
 

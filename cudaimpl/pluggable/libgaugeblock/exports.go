@@ -35,6 +35,7 @@ import (
 
 	"gaugeblock/cudaimpl"
 	"gaugeblock/cudaimpl/pluggable"
+	"gaugeblock/internal/getenv"
 	"gaugeblock/spec"
 )
 
@@ -45,7 +46,7 @@ var library = sync.OnceValue(func() *pluggable.Library {
 	gpu, err := cudaimpl.Open()
 	var l *pluggable.Library
 	if err == nil {
-		l, err = pluggable.NewLibrary(gpu, pluggable.ReadEnvironment())
+		l, err = pluggable.NewLibrary(gpu, pluggable.ReadEnvironment(getenv.Get))
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "libgaugeblock:", err)
