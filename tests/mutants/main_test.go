@@ -70,6 +70,7 @@ var folders = []folder{
 	{"fakegpu/cuda/gpus", []string{"fakegpu/cuda/gpus", "cmd/gaugeblock TestRun"}},
 	{"internal/brief", []string{"internal/brief"}},
 	{"internal/cache", []string{"internal/cache"}},
+	{"internal/getenv", []string{"fakegpu/cuda TestEnvironment"}},
 	{"internal/inorder", []string{"internal/inorder"}},
 	{"internal/memlimit", []string{"internal/memlimit"}},
 	{"internal/quote", []string{"internal/quote"}},
