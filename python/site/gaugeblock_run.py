@@ -6,6 +6,7 @@ libraries are, GAUGEBLOCK_RUN_HISTORY (none, plain, stacks) what a memory snapsh
 GAUGEBLOCK_RUN_PROGRESS is set if somebody watches."""
 import atexit
 import ctypes
+import functools
 import gc
 import json
 import os
@@ -157,8 +158,7 @@ def at_first_use(torch):
         if hasattr(torch._C, name):
             setattr(torch._C, name, keeping(torch, getattr(torch._C, name)))
     watch_for_its_end()
-    if RANKS != "1":
-        watch_backward(torch)
+    watch_places(torch)
     if "GAUGEBLOCK_RUN_STREAMS" in os.environ:
         watch_streams(torch)
     if "GAUGEBLOCK_RUN_PROGRESS" in os.environ:
@@ -184,20 +184,30 @@ def steps_hook(*_):
 
 
 def let_watchdog_look():
-    """NCCL's watchdog looks every tenth of a second, and steps are short here."""
-    if steps < 20 and RANKS != "1":
-        time.sleep(0.15)
+    """The next collective lets go of the tensors of those that NCCL's watchdog has seen as complete. On a GPU it looks
+    every tenth of a second; here it does in these places."""
+    distributed = sys.modules.get("torch.distributed")
+    if distributed is not None and distributed.is_available() and distributed.is_initialized():
+        ctypes.CDLL("libcuda.so.1").gaugeblock_watchdog_looks()
 
 
-def watch_backward(torch):
-    """The first collective of a backward pass lets go of what the watchdog has seen by then."""
-    backward = torch.autograd.backward
+def watch_places(torch):
+    """A backward pass, and the end of groups of processes, which waits for the watchdog. Steps have their own hook."""
+    for module, name in [(torch.autograd, "backward"), (torch.distributed, "destroy_process_group")]:
+        before(module, name)
 
+
+def before(module, name):
+    function = getattr(module, name, None)
+    if function is None:
+        return
+
+    @functools.wraps(function)
     def looked_at(*arguments, **others):
         let_watchdog_look()
-        return backward(*arguments, **others)
+        return function(*arguments, **others)
 
-    torch.autograd.backward = looked_at
+    setattr(module, name, looked_at)
 
 
 def watch_for_its_end():
