@@ -13,16 +13,21 @@ enum { DECISION, FLOAT }; // of an integer, a boolean or a count; of a floating-
 
 inline void (*line)(char *text, size_t size); // writes the line that Python is at
 inline int (*check)();                        // the boolean with which Python's line goes on if it stops with the other, or -1
+inline int (*decides)();                      // 1: a condition rests on the number that Python's line reads
 inline std::mutex lock;
 inline std::map<std::string, long> unknown[2];
 inline long known_reads;
 constexpr long endless = 100000;
 
-inline void count(const std::string &what, int kind, bool known) {
+inline void count(std::string what, int kind, bool known) {
 	if (known) {
 		std::lock_guard<std::mutex> guard(lock);
 		known_reads++;
 		return;
+	}
+	if (kind == FLOAT && decides != nullptr && decides() == 1) {
+		kind = DECISION;
+		what += " in a condition";
 	}
 	char at[512] = "";
 	if (line != nullptr) {

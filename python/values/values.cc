@@ -711,9 +711,10 @@ extern "C" {
 
 #define EXPORT __attribute__((visibility("default")))
 
-EXPORT void gaugeblock_values_start(void (*line)(char *, size_t), int (*check)()) {
+EXPORT void gaugeblock_values_start(void (*line)(char *, size_t), int (*check)(), int (*decides)()) {
 	decisions::line = line;
 	decisions::check = check;
+	decisions::decides = decides;
 	give_answer = reinterpret_cast<void (*)(const void *, size_t)>(dlsym(RTLD_DEFAULT, "gaugeblock_answer"));
 	drop_answers = reinterpret_cast<void (*)()>(dlsym(RTLD_DEFAULT, "gaugeblock_drop_answers"));
 	captures = reinterpret_cast<const int *>(dlsym(RTLD_DEFAULT, "gaugeblock_captures"));
