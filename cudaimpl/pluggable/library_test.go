@@ -118,6 +118,7 @@ func TestEveryKind(t *testing.T) {
 	must(t, err)
 	program(t, d, l, true)
 	l.ResetPeakStats(0)
+	l.EnablePeerAccess(1, 0)
 	must(t, l.Close())
 	_, ops, _, err := trace.ReadFile(path)
 	must(t, err)
