@@ -1,6 +1,7 @@
-"""Numbers that a program decides by: "while loss.item() > 0.1", "norm = float(n); if norm > 1". What is done with a
-number that is read from the device is followed through the code of the function, and of its callers if it is
-returned. It is not followed into other functions, attributes or containers."""
+"""Numbers that a program decides by: "while loss.item() > 0.1", "norm = float(n); if norm > 1", and those that may not
+be 0: "10 * math.log10(1 / mse.item())". What is done with a number that is read from the device is followed through
+the code of the function, and of its callers if it is returned. It is not followed into other functions, attributes
+or containers."""
 import dis
 import functools
 import sys
@@ -10,50 +11,64 @@ FUNCTIONS = frozenset("float int bool complex abs round max min sum any all pow 
                       "mean median std fabs floor ceil asarray array".split())
 METHODS = frozenset("item tolist numpy cpu detach float double to clone mean sum min max norm abs any all squeeze view reshape flatten isnan "
                     "isinf isfinite sqrt exp log round add sub mul div neg argmax argmin astype is_integer".split())
+LOGARITHMS = frozenset("log log2 log10".split())
 NO_DECISION = frozenset("len isinstance issubclass type hasattr getattr callable id str repr print format".split())  # nothing of a number
 NOTHING = frozenset("CACHE NOP RESUME NOT_TAKEN PRECALL KW_NAMES EXTENDED_ARG COPY_FREE_VARS MAKE_CELL GEN_START SETUP_ANNOTATIONS POP_BLOCK".split())
 ENDS = frozenset("RAISE_VARARGS RERAISE RETURN_VALUE RETURN_CONST JUMP_FORWARD JUMP_ABSOLUTE JUMP_BACKWARD JUMP_BACKWARD_NO_INTERRUPT".split())
+DIVISIONS = frozenset(f"{how}_{what}" for how in ("BINARY", "INPLACE") for what in ("TRUE_DIVIDE", "FLOOR_DIVIDE", "MODULO"))  # before 3.11
 ASKS = ("_IF_TRUE", "_IF_FALSE", "_OR_POP")
 DEPTH, MOST = 50, 20000  # values below what is looked at; steps
 
 
-def decides():
-    """Whether a condition rests on the number that the program reads now."""
+DECIDES, NOT_ZERO, RETURNED = 1, 2, 4  # what becomes of a number, added
+
+
+def used():
+    """Whether a condition rests on the number that the program reads now (1), and whether it may not be 0 (2)."""
     try:
         frame = sys._getframe(2)  # behind this function and that which C calls
     except ValueError:
-        return False
-    while frame is not None:
-        decided, returned = _follow(frame.f_code, frame.f_lasti)
-        if decided or not returned:
-            return decided
+        return 0
+    found = RETURNED
+    while found & RETURNED and frame is not None:
+        found = found & ~RETURNED | _follow(frame.f_code, frame.f_lasti)
         frame = frame.f_back
-    return False
+    return found & ~RETURNED
 
 
 @functools.lru_cache(maxsize=None)
 def _follow(code, at):
-    """Whether a number that an instruction gives decides, and whether it is returned."""
+    """What becomes of a number that an instruction gives."""
     steps = [s for s in dis.get_instructions(code) if s.opname != "CACHE"]
     first = max((k for k, s in enumerate(steps) if s.offset <= at), default=0)
     if steps[first].opname == "PRECALL":
         first += 1
     name = steps[first].opname
     if "JUMP" in name:
-        return True, False  # the condition itself asks
+        return DECIDES  # the condition itself asks
     if not name.startswith(("CALL", "TO_BOOL", "UNARY", "BINARY", "COMPARE", "FOR_ITER")):
-        return False, False
+        return 0
     before = {}  # what is on the stack there already, such as the function that gets the number
     for k, stack, _ in _walk(steps, 0, [None] * DEPTH):
         before[k] = stack
     stack, _ = _applied(steps[first], before.get(first, [None] * DEPTH), frozenset(), False)
-    returned = False
+    found = 0
     for k, stack, _ in _walk(steps, first + 1, stack[:-1] + [NUMBER]):
-        name, top = steps[k].opname, stack[-1]
-        if "JUMP" in name and name.endswith(ASKS) and top in (NUMBER, LIKELY):
-            return True, False
-        returned = returned or name in ("RETURN_VALUE", "YIELD_VALUE") and top == NUMBER
-    return False, returned
+        found |= _use(steps[k], stack)
+    return found
+
+
+def _use(step, stack):
+    """The same of one instruction."""
+    name, top = step.opname, stack[-1]
+    if "JUMP" in name and name.endswith(ASKS):
+        return DECIDES if top in (NUMBER, LIKELY) else 0
+    if top != NUMBER:
+        return 0
+    if name in ("RETURN_VALUE", "YIELD_VALUE"):
+        return RETURNED
+    divides = name in DIVISIONS or name == "BINARY_OP" and step.argrepr.rstrip("=") in ("/", "//", "%")
+    return NOT_ZERO if divides or name.startswith("CALL") and _word(_parts(step, stack)) in LOGARITHMS else 0
 
 
 def _walk(steps, first, stack):
@@ -109,7 +124,7 @@ def _applied(step, stack, variables, jumps):
         stack.append((of if step.argval in METHODS else None) if is_number else "name " + str(step.argval))
         stack.extend([None] * effect)
     elif name.startswith("CALL") and not name.startswith("CALL_INTRINSIC"):
-        _call(step, stack, pop)
+        _call(step, stack)
     elif name in ("COPY", "DUP_TOP"):
         stack.append(stack[-(argument or 1)])
     elif name == "DUP_TOP_TWO":
@@ -157,18 +172,25 @@ def _variables(step, stack, variables, effect):
     return stack, variables
 
 
-def _call(step, stack, pop):
+def _parts(step, stack):
+    """What a call takes off the stack: the function, with a place for whose it is, and the arguments."""
     beside = {"CALL": 2, "CALL_METHOD": 2, "CALL_FUNCTION": 1, "CALL_FUNCTION_KW": 2, "CALL_KW": 3}.get(step.opname)
-    if beside is None:  # CALL_FUNCTION_EX
-        beside = 1 - dis.stack_effect(step.opcode, step.arg)
-        taken = pop(beside)
-    else:
-        taken = pop(step.arg + beside)
-    called = taken[: 2 if step.opname in ("CALL", "CALL_METHOD", "CALL_KW") else 1]
-    word = next((c[5:] for c in called if c and c.startswith("name ")), "")
-    if NUMBER in called:
+    n = 1 - dis.stack_effect(step.opcode, step.arg) if beside is None else step.arg + beside
+    return stack[len(stack) - n:]
+
+
+def _word(parts):
+    """The name by which a call's function was found."""
+    return next((p[5:] for p in parts[:2] if p and p.startswith("name ")), "")
+
+
+def _call(step, stack):
+    parts = _parts(step, stack)
+    del stack[len(stack) - len(parts):]
+    word = _word(parts)
+    if NUMBER in parts[: 2 if step.opname in ("CALL", "CALL_METHOD", "CALL_KW") else 1]:
         stack.append(NUMBER)  # its method
-    elif NUMBER not in taken or word in NO_DECISION:
+    elif NUMBER not in parts or word in NO_DECISION:
         stack.append(None)
     else:
         stack.append(NUMBER if word in FUNCTIONS else LIKELY)

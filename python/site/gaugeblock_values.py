@@ -34,11 +34,11 @@ def start(torch, sources, where):
         return gaugeblock_checks.wanted()
 
     @ctypes.CFUNCTYPE(ctypes.c_int)
-    def decides():
-        return gaugeblock_conditions.decides()
+    def used():
+        return gaugeblock_conditions.used()
 
-    keep.extend([line, check, decides])
-    library.gaugeblock_values_start(line, check, decides)
+    keep.extend([line, check, used])
+    library.gaugeblock_values_start(line, check, used)
     library.gaugeblock_values_enable(1)
     run = threading.Thread.run
     enabled = 1

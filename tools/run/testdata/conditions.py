@@ -1,4 +1,4 @@
-"""Which numbers that a program reads it decides by. Ends with 1 if one is told otherwise."""
+"""Which numbers that a program reads it decides by (1), and which may not be 0 (2). Ends with 1 if one is told otherwise."""
 import ctypes
 import math
 import sys
@@ -20,7 +20,7 @@ class Copy(int):
 
 @ctypes.CFUNCTYPE(ctypes.py_object)
 def asked():
-    said.append(gaugeblock_conditions.decides())
+    said.append(gaugeblock_conditions.used())
     return Copy(3)
 
 
@@ -129,6 +129,28 @@ def decides_by_function(stopper=lambda x: x > 5):
         return 1
 
 
+def divides_psnr():
+    total = 0
+    total += 10 * math.log10(1 / loss.item())
+    print(total, file=open("/dev/null", "w"))
+
+
+def divides_later():
+    mean = sum([loss.item(), 1.0]) + 1
+    ratio = 5.0
+    ratio /= mean
+    return [ratio]
+
+
+def divides_logarithm():
+    return [math.log(float(loss))]
+
+
+def divides_and_decides():
+    if 1 % norm_of(loss) > 3:
+        return 1
+
+
 def logs_print():
     print(loss.item(), file=open("/dev/null", "w"))
     print(f"{loss:.3f} {loss.item():.3f}", "{}".format(loss.item()), file=open("/dev/null", "w"))
@@ -179,12 +201,14 @@ def logs_argument(log=lambda **more: None):
         return 1
 
 
+USES = {"logs": 0, "decides": 1, "divides": 2, "divides_and_decides": 3, "decides_if_clipped": 3}
 wrong = []
 for name, function in sorted(globals().items()):
-    if name.startswith(("decides", "logs_")):
+    want = USES.get(name, USES.get(name.partition("_")[0]))
+    if want is not None and callable(function):
         function()
-        if not said or any(x != name.startswith("decides") for x in said):
-            wrong.append(f"{name}: {said}")
+        if not said or any(x != want for x in said):
+            wrong.append(f"{name}: {said}, not {want}")
         said.clear()
 print("\n".join(wrong))
 sys.exit(len(wrong) > 0)

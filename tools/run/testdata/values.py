@@ -1,4 +1,5 @@
 """Integers and booleans of the device have the values that the CPU computes. Ends with 1 if one differs."""
+import math
 import sys
 
 import torch
@@ -106,6 +107,7 @@ def conditions(d):
     x, losses = torch.randn(100000, device=d), []
     losses.append(x.sum().item())  # told to somebody only
     print(f"{x.max():.3f}", x.min().item(), file=sys.stderr)
+    losses.append(math.log10(1 / x.abs().mean().item()) + math.log(float(x.abs().max())))  # not 0
     while x.mean().item() > 5:  # unknown: item in a condition
         pass
     norm = float(torch.linalg.vector_norm(x))  # unknown: item in a condition
