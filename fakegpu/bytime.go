@@ -133,20 +133,17 @@ func (b *byTime) force(g *GPU, m mark) {
 	}
 }
 
-// overSince reports whether what an event marks has been over for some time on the host's clock. Without a
-// schedule by time it has always been.
-func (g *GPU) overSince(e *event, since time.Duration) bool {
-	b, is := g.schedule.(*byTime)
-	return !is || e.time == nil || *e.time+since <= b.now
-}
-
-// QueryEventSince is QueryEvent for somebody who looks now and then: an event is complete if it has been so
-// for some time.
-func (g *GPU) QueryEventSince(handle spec.EventHandle, since time.Duration) (bool, error) {
+// EventOver reports whether what an event marks is over, and in a schedule by time has been so for some time. It is for
+// somebody who looks beside the program: the host's clock stands still.
+func (g *GPU) EventOver(handle spec.EventHandle, since time.Duration) bool {
 	g.machine.mu.Lock()
 	defer g.machine.mu.Unlock()
-	complete, err := g.queryEvent(handle)
-	return complete && g.overSince(g.events[handle], since), err
+	e, is := g.events[handle]
+	if !is || e.capture != nil || !e.mark.complete() {
+		return false
+	}
+	b, is := g.schedule.(*byTime)
+	return !is || e.time == nil || *e.time+since <= b.now
 }
 
 // LaunchSized is Launch of a kernel that moves so many bytes and computes so many operations, for a schedule

@@ -50,9 +50,10 @@ func (r timedRun) event(s spec.Stream) spec.EventHandle {
 
 func (r timedRun) over(e spec.EventHandle, since time.Duration, want bool) {
 	r.t.Helper()
-	got, err := r.g.QueryEventSince(e, since)
+	complete, err := r.g.QueryEvent(e)
 	r.must(err)
-	if got != want {
+	now := r.b.now
+	if got := complete && r.g.EventOver(e, since); got != want || r.b.now != now {
 		r.t.Errorf("at %v the event is complete: %v", r.b.now, got)
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"sync/atomic"
 
 	"gaugeblock/alloc"
@@ -47,13 +46,13 @@ type Environment struct {
 	Release  string // GAUGEBLOCK_RELEASE: the release of PyTorch that is followed, such as 2.15; "": 2.11
 }
 
-// ReadEnvironment reads it.
-func ReadEnvironment() Environment {
+// ReadEnvironment reads it, variable by variable.
+func ReadEnvironment(get func(string) string) Environment {
 	return Environment{
-		Settings: cmp.Or(os.Getenv("PYTORCH_ALLOC_CONF"), os.Getenv("PYTORCH_CUDA_ALLOC_CONF")),
-		Uncached: os.Getenv("PYTORCH_NO_CUDA_MEMORY_CACHING") == "1",
-		Trace:    os.Getenv("GAUGEBLOCK_TRACE"),
-		Release:  os.Getenv("GAUGEBLOCK_RELEASE"),
+		Settings: cmp.Or(get("PYTORCH_ALLOC_CONF"), get("PYTORCH_CUDA_ALLOC_CONF")),
+		Uncached: get("PYTORCH_NO_CUDA_MEMORY_CACHING") == "1",
+		Trace:    get("GAUGEBLOCK_TRACE"),
+		Release:  get("GAUGEBLOCK_RELEASE"),
 	}
 }
 
@@ -214,6 +213,13 @@ func (l *Library) EndAllocateToPool(dev spec.Device, id spec.PoolID) {
 // ReleasePool lowers the use count of a pool.
 func (l *Library) ReleasePool(dev spec.Device, id spec.PoolID) {
 	_ = l.do(&trace.Op{Kind: trace.OpPoolRelease, Device: dev, Pool: id}, func() error { return l.allocator.ReleasePool(dev, id) })
+}
+
+// EnablePeerAccess gives a device access to the memory of another, expandable segments too. PyTorch tells a
+// plugged-in allocator nothing of it, and gives access to what cudaMalloc returned alone.
+func (l *Library) EnablePeerAccess(dev, peer spec.Device) {
+	op := &trace.Op{Kind: trace.OpPeerAccess, Device: dev, Peer: peer}
+	_ = l.do(op, func() error { return l.allocator.EnablePeerAccess(dev, peer) })
 }
 
 // Stats are a device's statistics in JSON, by the keys of torch.cuda.memory_stats.

@@ -3,6 +3,7 @@ package pluggable_test
 import (
 	"encoding/json"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -117,6 +118,7 @@ func TestEveryKind(t *testing.T) {
 	must(t, err)
 	program(t, d, l, true)
 	l.ResetPeakStats(0)
+	l.EnablePeerAccess(1, 0)
 	must(t, l.Close())
 	_, ops, _, err := trace.ReadFile(path)
 	must(t, err)
@@ -250,14 +252,14 @@ func TestCaptureByMark(t *testing.T) {
 func TestReadEnvironment(t *testing.T) {
 	t.Setenv("PYTORCH_CUDA_ALLOC_CONF", "old")
 	t.Setenv("PYTORCH_ALLOC_CONF", "")
-	if got := pluggable.ReadEnvironment().Settings; got != "old" {
+	if got := pluggable.ReadEnvironment(os.Getenv).Settings; got != "old" {
 		t.Errorf("settings %q", got)
 	}
 	t.Setenv("PYTORCH_ALLOC_CONF", "new")
 	t.Setenv("PYTORCH_NO_CUDA_MEMORY_CACHING", "1")
 	t.Setenv("GAUGEBLOCK_TRACE", "file")
 	t.Setenv("GAUGEBLOCK_RELEASE", "2.15")
-	if got := pluggable.ReadEnvironment(); got != (pluggable.Environment{Settings: "new", Uncached: true, Trace: "file", Release: "2.15"}) {
+	if got := pluggable.ReadEnvironment(os.Getenv); got != (pluggable.Environment{Settings: "new", Uncached: true, Trace: "file", Release: "2.15"}) {
 		t.Errorf("%+v", got)
 	}
 }

@@ -225,6 +225,14 @@ func TestThreads(t *testing.T) {
 	}
 }
 
+// The machine is what the environment says at the first call, also if the program has overwritten what it was started with.
+func TestEnvironment(t *testing.T) {
+	out, _ := run(t, compile(t, "environment.c"), nil, "GAUGEBLOCK_CUDA_DEVICES=2", "GAUGEBLOCK_CUDA_MEMORY=1GiB")
+	if out != "2 devices of 3221225472\n" {
+		t.Error(out)
+	}
+}
+
 // Variables that make no sense end the program, and say which.
 func TestBadEnvironment(t *testing.T) {
 	program := compile(t, "forgotten_event.cc")

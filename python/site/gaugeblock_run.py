@@ -6,6 +6,7 @@ libraries are, GAUGEBLOCK_RUN_HISTORY (none, plain, stacks) what a memory snapsh
 GAUGEBLOCK_RUN_PROGRESS is set if somebody watches."""
 import atexit
 import ctypes
+import functools
 import gc
 import json
 import os
@@ -39,6 +40,7 @@ kept = {}  # by device: the statistics from before a reset
 streams_recorded = {}  # how often which line has called record_stream, if that is asked for
 uncaught = ""
 no_values = ""  # why values are not kept
+other_allocator = ""  # that the program has chosen instead of PyTorch's own
 cudnn = {}  # whether NVIDIA's library is there, whether it is asked, and what pip calls it and its compiler
 written = False
 
@@ -139,6 +141,11 @@ def in_child(_):
 
 def at_first_use(torch):
     """Called when CUDA is initialized in this process."""
+    global other_allocator
+    if torch.cuda.get_allocator_backend() != "native":  # which has neither statistics nor a history that could be asked for
+        other_allocator = torch.cuda.get_allocator_backend()
+        watch_for_its_end()
+        return
     from torch.optim.optimizer import register_optimizer_step_post_hook
 
     register_optimizer_step_post_hook(steps_hook)
@@ -151,8 +158,7 @@ def at_first_use(torch):
         if hasattr(torch._C, name):
             setattr(torch._C, name, keeping(torch, getattr(torch._C, name)))
     watch_for_its_end()
-    if RANKS != "1":
-        watch_backward(torch)
+    watch_places(torch)
     if "GAUGEBLOCK_RUN_STREAMS" in os.environ:
         watch_streams(torch)
     if "GAUGEBLOCK_RUN_PROGRESS" in os.environ:
@@ -178,20 +184,30 @@ def steps_hook(*_):
 
 
 def let_watchdog_look():
-    """NCCL's watchdog looks every tenth of a second, and steps are short here."""
-    if steps < 20 and RANKS != "1":
-        time.sleep(0.15)
+    """The next collective lets go of the tensors of those that NCCL's watchdog has seen as complete. On a GPU it looks
+    every tenth of a second; here it does in these places."""
+    distributed = sys.modules.get("torch.distributed")
+    if distributed is not None and distributed.is_available() and distributed.is_initialized():
+        ctypes.CDLL("libcuda.so.1").gaugeblock_watchdog_looks()
 
 
-def watch_backward(torch):
-    """The first collective of a backward pass lets go of what the watchdog has seen by then."""
-    backward = torch.autograd.backward
+def watch_places(torch):
+    """A backward pass, and the end of groups of processes, which waits for the watchdog. Steps have their own hook."""
+    for module, name in [(torch.autograd, "backward"), (torch.distributed, "destroy_process_group")]:
+        before(module, name)
 
+
+def before(module, name):
+    function = getattr(module, name, None)
+    if function is None:
+        return
+
+    @functools.wraps(function)
     def looked_at(*arguments, **others):
         let_watchdog_look()
-        return backward(*arguments, **others)
+        return function(*arguments, **others)
 
-    torch.autograd.backward = looked_at
+    setattr(module, name, looked_at)
 
 
 def watch_for_its_end():
@@ -314,10 +330,11 @@ def write_answer():
     answer = {
         "pid": os.getpid(), "torch": torch.__version__, "rank": os.environ.get("RANK", ""), "command": sys.argv[:1],
         "steps": steps, "no_values": no_values, "decisions": values.unknown(values.DECISION), "floats_read": values.unknown(values.FLOAT),
-        "streams_recorded": streams_recorded, "uncaught": uncaught, "ooms": ooms, "devices": figures(torch),
+        "streams_recorded": streams_recorded, "uncaught": uncaught, "ooms": ooms, "other_allocator": other_allocator,
+        "devices": [] if other_allocator else figures(torch),
         "cudnn": cudnn_plans(),
     }
-    if HISTORY == "stacks" or HISTORY == "plain" and ooms:
+    if not other_allocator and (HISTORY == "stacks" or HISTORY == "plain" and ooms):
         answer["snapshot"] = os.path.join(FOLDER, f"{os.getpid()}.pickle")
         try:
             dump_snapshot(torch, answer["snapshot"])

@@ -36,13 +36,23 @@ def start(torch, sources, where):
     library.gaugeblock_values_start(line, check)
     library.gaugeblock_values_enable(1)
     run = threading.Thread.run
+    enabled = 1
 
     def run_with_values(self):
-        library.gaugeblock_values_enable(1)
+        library.gaugeblock_values_enable(enabled)
         run(self)
 
+    def attach():
+        """Only PyTorch's own allocator tells what is freed, which must be forgotten: without it there are no values."""
+        nonlocal enabled
+        if torch.cuda.get_allocator_backend() == "native":
+            library.gaugeblock_values_attach()
+        else:
+            enabled = 0
+            library.gaugeblock_values_enable(enabled)
+
     threading.Thread.run = run_with_values
-    torch.cuda._lazy_call(library.gaugeblock_values_attach)
+    torch.cuda._lazy_call(attach)
     return ""
 
 

@@ -35,6 +35,7 @@ var mayImport = map[string][]string{
 	"internal/rulenotes":  {"internal/checkout"},
 	"internal/allrows":    {},
 	"internal/gcpercent":  {},
+	"internal/getenv":     {},
 	"internal/rewrite":    {},
 	"internal/inorder":    {},
 	"internal/memlimit":   {"spec/trace"},
@@ -46,9 +47,9 @@ var mayImport = map[string][]string{
 	"internal/refinement": {"spec", "spec/trace", "alloc", "fakegpu", "model"},
 	"alloc":               {"spec", "upstream"},
 	"graphtree":           {"spec"},
-	"fakegpu":             {"spec", "spec/happensbefore", "internal/cache"}, // the last of fakegpu/cuda only
+	"fakegpu":             {"spec", "spec/happensbefore", "internal/cache", "internal/getenv"}, // the last two of fakegpu/cuda only
 	"cudaimpl":            {"spec"},
-	"cudaimpl/pluggable":  {"spec", "spec/trace", "upstream", "alloc", "cudaimpl"},
+	"cudaimpl/pluggable":  {"spec", "spec/trace", "upstream", "alloc", "cudaimpl", "internal/getenv"},
 	"model":               {"spec", "spec/settings", "spec/trace", "upstream"},
 	"tla":                 {"model"},
 	"conformance":         {"spec", "spec/trace", "spec/invariant", "spec/happensbefore", "fakegpu", "conformance/perform", "upstream"},

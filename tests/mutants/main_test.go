@@ -70,6 +70,7 @@ var folders = []folder{
 	{"fakegpu/cuda/gpus", []string{"fakegpu/cuda/gpus", "cmd/gaugeblock TestRun"}},
 	{"internal/brief", []string{"internal/brief"}},
 	{"internal/cache", []string{"internal/cache"}},
+	{"internal/getenv", []string{"fakegpu/cuda TestEnvironment"}},
 	{"internal/inorder", []string{"internal/inorder"}},
 	{"internal/memlimit", []string{"internal/memlimit"}},
 	{"internal/quote", []string{"internal/quote"}},
@@ -87,8 +88,8 @@ var folders = []folder{
 	{"fakegpu/cuda/machine", []string{"fakegpu/cuda"}},
 	{"fakegpu/cuda/thin:c", []string{"fakegpu/cuda"}},
 	{"python/gaugeblock:py", []string{"tools/release TestPackage", "tools/release TestWheel"}},
-	{"python/site:py", []string{"tools/run"}},
-	{"python/values:cc", []string{"tools/run TestValues"}},
+	{"python/site:py", []string{"tools/run TestPython.*|TestTorch|TestTorchResets|TestTorchHistory|TestTorchLines|TestTorchOtherAllocator|TestTorchBackward|TestValues|TestInterruptedTraining|TestEndings|TestTorchAlone"}},
+	{"python/values:cc", []string{"tools/run TestValues|TestTorchAssumed"}},
 	{"snapshot/record:py", []string{"snapshot/record"}},
 	{"tools/examine/host:cc", []string{"tools/examine"}},
 	{"tools/examine/host:py", []string{"tools/examine"}},
@@ -179,7 +180,7 @@ func run() error {
 		folder.tests = tests
 		var r result
 		if strings.Contains(folder.dir, ":") {
-			r, err = tryLines(root, folder, chosen, *n, equivalent)
+			r, err = tryLines(root, folder, max(1, *workers), chosen, *n, equivalent)
 		} else {
 			b := &bench{race: *race, workers: max(1, *workers), groups: groups}
 			r, err = b.tryAll(root, folder.dir, tests, chosen, *n, equivalent)

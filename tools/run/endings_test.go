@@ -29,6 +29,23 @@ func TestEndsOnFullDisk(t *testing.T) {
 	}
 }
 
+// A program with another allocator runs as it does without this command, and is told that nothing is known.
+func TestTorchOtherAllocator(t *testing.T) {
+	const uses = "import threading\ntorch.cuda.init()\nt = threading.Thread(target=lambda: torch.empty(1000, device='cuda')); t.start(); t.join()\nprint(torch.cuda.get_allocator_backend(), 'ran')"
+	for name, program := range map[string]string{
+		"cudaMallocAsync": "import os; os.environ['PYTORCH_CUDA_ALLOC_CONF'] = 'backend:cudaMallocAsync'; import torch\n",
+		"pluggable":       "import torch\ntorch.cuda.memory.change_current_allocator(torch.cuda.memory.CUDAPluggableAllocator('libc.so.6', 'malloc', 'free'))\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			var printed strings.Builder
+			r := runs(t, Options{Command: []string{pythons(t)[0], "-c", program + uses}, Snapshot: true, Output: &printed}, 0)
+			if got := told(*r); !strings.Contains(got, "allocates by "+name+", and PyTorch's own allocator") || printed.String() != name+" ran\n" {
+				t.Errorf("%q, %q", printed.String(), got)
+			}
+		})
+	}
+}
+
 // However a program ends, and whatever it does to its processes, the verdict is right or says why
 // there is none.
 func TestEndings(t *testing.T) {

@@ -48,6 +48,7 @@ func (o *Options) environment(folder, site, libraries string) []string {
 	set("GAUGEBLOCK_CUDA_BYTES", "none")
 	set("GAUGEBLOCK_CUDA_HAZARDS", "off")
 	set("GAUGEBLOCK_CUDA_WAITS", "drain")
+	set("GAUGEBLOCK_CUDA_WATCHDOG", "told")
 	set("GAUGEBLOCK_CUDA_LOG", filepath.Join(folder, lackingFile))
 	if o.Settings != "" {
 		env = slices.DeleteFunc(env, func(s string) bool { return strings.HasPrefix(s, "PYTORCH_CUDA_ALLOC_CONF=") })

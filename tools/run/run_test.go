@@ -236,6 +236,13 @@ func TestValues(t *testing.T) {
 	}
 }
 
+// What is assumed of unknown values is what docs/run.md says.
+func TestTorchAssumed(t *testing.T) {
+	for _, python := range pythons(t) {
+		runs(t, Options{Command: []string{python, filepath.Join("testdata", "assumed.py")}}, 0)
+	}
+}
+
 // decisionsOf are the decisions that a program marks with "# unknown:" and their words, and the line that has two.
 func decisionsOf(t *testing.T, file string) (want map[string]int, twice string) {
 	t.Helper()

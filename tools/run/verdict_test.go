@@ -28,7 +28,10 @@ func TestVerdict(t *testing.T) {
 		result Result
 		want   []string
 	}{
-		"nothing": {Result{}, []string{"no process allocated"}},
+		"nothing":           {Result{}, []string{"no process allocated"}},
+		"another allocator": {Result{Processes: []Answer{{PID: 7, OtherAllocator: "pluggable"}}}, []string{"no answer: process 7 allocates by pluggable, and PyTorch's own"}},
+		"another process's allocator": {Result{Processes: []Answer{{PID: 7, Devices: []Device{ran}}, {PID: 8, OtherAllocator: "cudaMallocAsync"}}},
+			[]string{"peak reserved 12.00 GiB", "process 8 allocates by cudaMallocAsync, and PyTorch's own"}},
 		"fits": {Result{GPU: "h200", Memory: 139 * gib, Processes: []Answer{{Devices: []Device{ran}}}},
 			[]string{"peak reserved 12.00 GiB, allocated 10.00 GiB, on h200", "it did not run out of memory", "--gpu t4 (14.56 GiB)"}},
 		"interrupted": {Result{Interrupted: true, Processes: []Answer{{Devices: []Device{ran}}}}, []string{"interrupted; until then it did not run out"}},

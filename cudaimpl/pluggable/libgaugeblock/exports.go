@@ -35,6 +35,7 @@ import (
 
 	"gaugeblock/cudaimpl"
 	"gaugeblock/cudaimpl/pluggable"
+	"gaugeblock/internal/getenv"
 	"gaugeblock/spec"
 )
 
@@ -45,7 +46,7 @@ var library = sync.OnceValue(func() *pluggable.Library {
 	gpu, err := cudaimpl.Open()
 	var l *pluggable.Library
 	if err == nil {
-		l, err = pluggable.NewLibrary(gpu, pluggable.ReadEnvironment())
+		l, err = pluggable.NewLibrary(gpu, pluggable.ReadEnvironment(getenv.Get))
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "libgaugeblock:", err)
@@ -135,6 +136,11 @@ func gaugeblock_end_allocate_to_pool(device C.int, pool C.gaugeblock_pool) {
 //export gaugeblock_release_pool
 func gaugeblock_release_pool(device C.int, pool C.gaugeblock_pool) {
 	library().ReleasePool(spec.Device(device), poolID(pool))
+}
+
+//export gaugeblock_enable_peer_access
+func gaugeblock_enable_peer_access(device, peer C.int) {
+	library().EnablePeerAccess(spec.Device(device), spec.Device(peer))
 }
 
 //export gaugeblock_last_error

@@ -3,9 +3,7 @@
 package host
 
 import (
-	"bytes"
 	"math/rand/v2"
-	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -39,10 +37,7 @@ const hostLink = 64
 // collective lets go of the tensors of what it has seen. It is late by more than that here, since the host's first
 // steps take longer than on two H200s. With half a second ZeRO holds a bucket until its third step, as in one of five
 // runs there, and so would a DDP that did not in nine.
-const (
-	watchdogIsLate = 140 * time.Millisecond
-	watchdogName   = "pt_nccl_watchdg"
-)
+const watchdogIsLate = 140 * time.Millisecond
 
 // What begins late if there is a seed, as was seen on H200s: now and then a device stops for some tenths of a
 // millisecond, and the ranks of FSDP1 wait for each other, 40 ms once in the first step and 5 in some later ones.
@@ -50,7 +45,6 @@ const (
 	pauses       = 100 // one of so many pieces of work comes after a pause
 	longestPause = 500 * time.Microsecond
 	rankIsLate   = 2 * time.Millisecond // on average with the seed 1, twice as much with 2
-	collectives  = "nccl"               // how the names of collectives begin
 )
 
 // lateness is by how much work begins late, by chance. Equal seeds have equal times.
@@ -80,18 +74,6 @@ func durations(gpu gpus.GPU, slower float64) fakegpu.Durations {
 			return time.Duration(slower * (float64(workStarts) + seconds*float64(time.Second)))
 		},
 	}
-}
-
-// looks is how long ago something must have been complete for the calling thread to have seen it.
-func (p *Process) looks() time.Duration {
-	if p.Watchdog == 0 {
-		return 0
-	}
-	name, err := os.ReadFile("/proc/thread-self/comm")
-	if err != nil || !bytes.Equal(bytes.TrimSpace(name), []byte(watchdogName)) {
-		return 0
-	}
-	return p.Watchdog
 }
 
 // factor reads a positive number from a variable; without it it is 1.

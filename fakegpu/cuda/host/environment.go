@@ -39,6 +39,7 @@ const (
 	bytesVariable     = "GAUGEBLOCK_CUDA_BYTES"
 	threadsVariable   = "GAUGEBLOCK_CUDA_THREADS"
 	logVariable       = "GAUGEBLOCK_CUDA_LOG"
+	watchdogVariable  = "GAUGEBLOCK_CUDA_WATCHDOG"
 )
 
 // settings are the variables as far as they are read, with the first thing that is wrong.
@@ -144,8 +145,12 @@ func FromEnvironment(get func(string) string) (*Process, error) {
 	p := NewProcess(machine.NewProcess())
 	p.Waits, p.Illegal, p.InHost, p.NoBytes = waits, true, inHost, bytes == "none"
 	p.CallersDiffer = true
-	if config.Schedule == byTime && seed != 0 {
-		p.Watchdog = watchdogIsLate
+	timed, told := config.Schedule == byTime, choose(s, watchdogVariable, []string{"real", "told"}, false, true)
+	if timed || told {
+		p.watchdog = newWatchdog(!timed)
+	}
+	if timed && seed != 0 {
+		p.WatchdogLate = watchdogIsLate
 	}
 	p.Blocking = choose(s, defaultVariable, []string{"flags", "ordinary", "legacy"}, true, false, true)
 	p.Log = s.log()

@@ -60,6 +60,9 @@ func (p *Process) ownOperation(operation C.int, w *words) (int, bool) {
 	case C.GAUGEBLOCK_RELEASE, C.GAUGEBLOCK_ACQUIRE:
 		p.order(uint64(w[0]), operation == C.GAUGEBLOCK_ACQUIRE)
 		return 0, true
+	case C.GAUGEBLOCK_WATCHDOG_LOOKS:
+		p.looks()
+		return 0, true
 	case C.GAUGEBLOCK_LACKS:
 		p.lacks(text(w[0]))
 		return 0, true

@@ -45,8 +45,8 @@ type Process struct {
 	CallersDiffer bool
 	// Blocking: streams that are not created as non-blocking order with the legacy default stream.
 	Blocking bool
-	// Watchdog is by how much NCCL's watchdog is late.
-	Watchdog time.Duration
+	// WatchdogLate is by how much NCCL's watchdog is late, in a schedule by time.
+	WatchdogLate time.Duration
 	// Attributes are the devices' attributes, by CUDA's numbers.
 	Attributes map[int]int
 	// Log, if given, hears the names of functions that were called and are not there, each
@@ -68,6 +68,8 @@ type Process struct {
 	remote *remote         // the machine is another process's
 	served *fakegpu.Caller // who makes the call of another process that is under way
 	modes  sync.Map        // the capture modes of threads that are in a call, but for global
+
+	watchdog *watchdog // nil: what it sees is not for the fake GPU to say
 
 	turn    sync.Mutex // a thread's, from the saying which it is to the end of its call
 	mu      sync.Mutex

@@ -788,6 +788,11 @@ GAUGEBLOCK_API void gaugeblock_acquire(const void *what) {
 	gaugeblock_do(GAUGEBLOCK_ACQUIRE, w);
 }
 
+GAUGEBLOCK_API void gaugeblock_watchdog_looks(void) {
+	WORDS(0);
+	gaugeblock_do(GAUGEBLOCK_WATCHDOG_LOOKS, w);
+}
+
 GAUGEBLOCK_API int gaugeblock_hazards(void) {
 	WORDS(0);
 	return gaugeblock_do(GAUGEBLOCK_HAZARDS, w) == 0 ? (int)w[0] : 0;

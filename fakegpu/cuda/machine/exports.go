@@ -14,11 +14,12 @@ import (
 	"unsafe"
 
 	"gaugeblock/fakegpu/cuda/host"
+	"gaugeblock/internal/getenv"
 )
 
 // setUp makes the machine, at the first call. A program that is told nonsense ends.
 var setUp = sync.OnceFunc(func() {
-	p, err := host.FromEnvironment(os.Getenv)
+	p, err := host.FromEnvironment(getenv.Get)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "fake CUDA:", err)
 		os.Exit(2)

@@ -12,6 +12,7 @@ import torch
 import torch.distributed as dist
 from torch import nn
 from torch.nn import functional as F
+from torch.utils.checkpoint import checkpoint
 
 RANK, RANKS = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
 DEVICE = torch.device("cuda", int(os.environ["LOCAL_RANK"]))
@@ -37,8 +38,9 @@ class Block(nn.Module):
 class Model(nn.Module):
     """With layers alone it is a stage of a pipeline; the first has the embedding and the last the head."""
 
-    def __init__(self, layers=LAYERS, first=True, last=True):
+    def __init__(self, layers=LAYERS, first=True, last=True, checkpoints=False):
         super().__init__()
+        self.checkpoints = checkpoints
         self.embedding = nn.Embedding(VOCABULARY, WIDTH) if first else None
         self.blocks = nn.ModuleList(Block() for _ in range(layers))
         self.head = nn.Linear(WIDTH, VOCABULARY) if last else None
@@ -46,7 +48,7 @@ class Model(nn.Module):
     def forward(self, x):
         x = x if self.embedding is None else self.embedding(x)
         for block in self.blocks:
-            x = block(x)
+            x = checkpoint(block, x, use_reentrant=False) if self.checkpoints else block(x)
         return x if self.head is None else self.head(x)
 
 
@@ -100,10 +102,8 @@ def fsdp1():
     train(model, torch.optim.AdamW(model.parameters()))
 
 
-def fsdp1_accumulate():
+def accumulate(model, optimizer):
     """Gradients of two backward passes are added up before they are exchanged."""
-    model = wrapped()
-    optimizer = torch.optim.AdamW(model.parameters())
     for _ in range(STEPS):
         with model.no_sync():
             x = tokens()
@@ -112,6 +112,11 @@ def fsdp1_accumulate():
         loss_of(model(x), x).backward()
         optimizer.step()
         optimizer.zero_grad()
+
+
+def fsdp1_accumulate():
+    model = wrapped()
+    accumulate(model, torch.optim.AdamW(model.parameters()))
 
 
 def fsdp2():
@@ -169,7 +174,7 @@ def context():
 
 
 def wide():
-    """Other sizes: 4 wider blocks, fewer tokens."""
+    """Other sizes: wider blocks, of which a pipeline has 4, and fewer tokens."""
     global WIDTH, HEADS, LAYERS, VOCABULARY, BATCH
     WIDTH, HEADS, LAYERS, VOCABULARY, BATCH = 1280, 10, 4, 9000, 3
 
@@ -248,6 +253,110 @@ def pipeline_gpipe():
 
     wide()
     pipeline(ScheduleGPipe)
+
+
+def middle():
+    """Other sizes again: a width between, and other lengths."""
+    global WIDTH, HEADS, VOCABULARY, BATCH
+    WIDTH, HEADS, VOCABULARY, BATCH = 1024, 8, 12000, 3
+    lengths.seed(11)
+
+
+def replicated(checkpoints=False, **options):
+    middle()
+    return nn.parallel.DistributedDataParallel(Model(checkpoints=checkpoints).to(DEVICE), device_ids=[DEVICE.index], **options)
+
+
+def ddp_static():
+    """A static graph, and blocks that are computed again in the backward pass."""
+    model = replicated(checkpoints=True, static_graph=True)
+    train(model, torch.optim.AdamW(model.parameters()))
+
+
+def ddp_accumulate():
+    model = replicated(gradient_as_bucket_view=True)
+    accumulate(model, torch.optim.SGD(model.parameters(), 0.1, momentum=0.9))
+
+
+def ddp_half():
+    """Gradients are exchanged in bfloat16."""
+    from torch.distributed.algorithms.ddp_comm_hooks.default_hooks import bf16_compress_hook
+
+    model = replicated()
+    model.register_comm_hook(None, bf16_compress_hook)
+    train(model, torch.optim.AdamW(model.parameters()))
+
+
+def zero_momentum():
+    from torch.distributed.optim import ZeroRedundancyOptimizer
+
+    model = replicated(bucket_cap_mb=15, gradient_as_bucket_view=True)
+    train(model, ZeroRedundancyOptimizer(model.parameters(), optimizer_class=torch.optim.SGD, lr=0.1, momentum=0.9))
+
+
+def fsdp1_loose():
+    """The host does not wait for what it has gathered, and gathers ahead."""
+    from torch.distributed.fsdp import FullyShardedDataParallel
+    from torch.distributed.fsdp.wrap import ModuleWrapPolicy
+
+    middle()
+    model = FullyShardedDataParallel(Model(), auto_wrap_policy=ModuleWrapPolicy([Block]), device_id=DEVICE, limit_all_gathers=False, forward_prefetch=True)
+    train(model, torch.optim.AdamW(model.parameters()))
+
+
+def sharded(**options):
+    from torch.distributed.fsdp import fully_shard
+
+    middle()
+    model = Model()
+    for block in model.blocks:
+        fully_shard(block, **options)
+    return fully_shard(model, **options)
+
+
+def fsdp2_kept():
+    """Parameters stay whole between the passes (ZeRO 2)."""
+    model = sharded(reshard_after_forward=False)
+    train(model, torch.optim.AdamW(model.parameters()))
+
+
+def fsdp2_accumulate():
+    """Gradients are exchanged after each second backward pass."""
+    model = sharded()
+    optimizer = torch.optim.SGD(model.parameters(), 0.1, momentum=0.9)
+    for i in range(2 * STEPS):
+        model.set_requires_gradient_sync(i % 2 == 1)
+        x = tokens()
+        loss_of(model(x), x).backward()
+        if i % 2 == 1:
+            optimizer.step()
+            optimizer.zero_grad()
+
+
+def deepspeed(stage):
+    import deepspeed as engines
+
+    middle()
+    model = Model()
+    engine, *_ = engines.initialize(model=model, model_parameters=model.parameters(), config={
+        "train_micro_batch_size_per_gpu": BATCH, "bf16": {"enabled": True}, "zero_optimization": {"stage": stage, "overlap_comm": True},
+        "optimizer": {"type": "AdamW", "params": {"lr": 1e-3, "torch_adam": True}}})
+    for _ in range(STEPS):
+        x = tokens()
+        engine.backward(loss_of(engine(x), x))
+        engine.step()
+
+
+def deepspeed1():
+    deepspeed(1)
+
+
+def deepspeed2():
+    deepspeed(2)
+
+
+def deepspeed3():
+    deepspeed(3)
 
 
 def objects():

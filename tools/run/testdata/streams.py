@@ -114,6 +114,113 @@ def offload(steps=8, layers=12):
         del x
 
 
+def loader(steps=12, ahead=3):
+    """Batches of images come from the host some steps ahead, as bytes, for a network in bfloat16."""
+    side, main = torch.cuda.Stream(), torch.cuda.current_stream()
+    model = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(3 * 64 * 64, 2048), torch.nn.GELU(), torch.nn.Linear(2048, 1000)).to("cuda", torch.bfloat16)
+    optimizer = torch.optim.AdamW(model.parameters(), foreach=False)
+    mean = torch.full((1, 3, 1, 1), 120.0, device="cuda")
+    host = [torch.randint(0, 256, (sizes.randrange(500, 3000), 3, 64, 64), dtype=torch.uint8).pin_memory() for _ in range(5)]
+
+    def fetch(i):
+        with torch.cuda.stream(side):
+            images = host[i % len(host)].cuda(non_blocking=True)
+            return ((images - mean) / 60).bfloat16(), side.record_event()
+
+    coming = [fetch(i) for i in range(ahead)]
+    for i in range(steps):
+        x, ready = coming.pop(0)
+        main.wait_event(ready)
+        x.record_stream(main)
+        coming.append(fetch(i + ahead))
+        torch.nn.functional.mse_loss(model(x).float(), torch.zeros(len(x), 1000, device="cuda")).backward()
+        optimizer.step()
+        optimizer.zero_grad()
+
+
+def buckets(steps=8, layers=14, bucket=40 << 20):
+    """Gradients are put together in buckets, which a side stream adds up and gives back, as data parallel does."""
+    side, main = torch.cuda.Stream(), torch.cuda.current_stream()
+    widths = [sizes.randrange(512, 3072) for _ in range(layers)]
+    model = torch.nn.Sequential(*(torch.nn.Linear(a, b) for a, b in zip(widths, widths[1:]))).cuda()
+    optimizer = torch.optim.SGD(model.parameters(), 0.1)
+    for _ in range(steps):
+        model(torch.randn(sizes.randrange(256, 2048), widths[0], device="cuda")).square().mean().backward()
+        done, group = [], []
+        for i, p in enumerate(reversed(list(model.parameters()))):
+            group.append(p.grad)
+            p.grad = None
+            if sum(g.nbytes for g in group) > bucket or i == 2 * layers - 3:
+                flat = torch.cat([g.flatten() for g in group])
+                side.wait_stream(main)
+                with torch.cuda.stream(side):
+                    total = flat * 0.5 + flat.roll(1) * 0.5
+                flat.record_stream(side)
+                done.append((total, group))
+                group = []
+        main.wait_stream(side)
+        for total, group in done:
+            total.record_stream(main)
+        optimizer.step()
+        optimizer.zero_grad()
+        del done, total, flat, group
+
+
+def branches(steps=10, depth=6):
+    """Two branches of a network, each on a stream of its own, whose results the main stream adds up."""
+    main, streams = torch.cuda.current_stream(), [torch.cuda.Stream() for _ in range(2)]
+    weights = [torch.randn(1536, 1536, device="cuda") / 40 for _ in range(2 * depth)]
+    for _ in range(steps):
+        x = torch.randn(sizes.randrange(1000, 9000), 1536, device="cuda")
+        for layer in range(depth):
+            parts = []
+            for k, stream in enumerate(streams):
+                stream.wait_stream(main)
+                with torch.cuda.stream(stream):
+                    parts.append(torch.relu(x @ weights[2 * layer + k]))
+                x.record_stream(stream)
+            for part, stream in zip(parts, streams):
+                main.wait_stream(stream)
+                part.record_stream(main)
+            x = parts[0] + parts[1]
+            del parts, part
+
+
+def saved(steps=6, layers=10):
+    """What autograd keeps for the backward pass goes to the host on a side stream, and comes back on it."""
+    side, main = torch.cuda.Stream(), torch.cuda.current_stream()
+    model = torch.nn.Sequential(*(m for _ in range(layers) for m in (torch.nn.Linear(1024, 4096), torch.nn.GELU(), torch.nn.Linear(4096, 1024)))).cuda()
+    held = {}
+
+    def pack(x):
+        if x.numel() < 1 << 20 or x.t().is_contiguous() or isinstance(x, torch.nn.Parameter):
+            return x
+        side.wait_stream(main)
+        with torch.cuda.stream(side):
+            host = held.setdefault((len(held), x.shape), torch.empty(x.shape, dtype=x.dtype, pin_memory=True))
+            host.copy_(x, non_blocking=True)
+        x.record_stream(side)
+        return host
+
+    def unpack(x):
+        if x.is_cuda:
+            return x
+        with torch.cuda.stream(side):
+            back = x.to("cuda", non_blocking=True)
+        main.wait_stream(side)
+        back.record_stream(main)
+        return back
+
+    for _ in range(steps):
+        held.clear()
+        x = torch.randn(sizes.randrange(1500, 6000), 1024, device="cuda")
+        with torch.autograd.graph.saved_tensors_hooks(pack, unpack):
+            loss = model(x).square().mean()
+        loss.backward()
+        model.zero_grad()
+        del x, loss
+
+
 def main():
     kind, out = sys.argv[1:]
     torch.manual_seed(7)

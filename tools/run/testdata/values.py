@@ -1,5 +1,6 @@
 """Integers and booleans of the device have the values that the CPU computes. Ends with 1 if one differs."""
 import sys
+import threading
 
 import torch
 import torch.distributed as dist
@@ -92,6 +93,14 @@ def under_a_mode(d):
         return (x % 3 == 0).nonzero()
 
 
+def in_a_thread(d):
+    answers = []
+    thread = threading.Thread(target=lambda: answers.append(int(torch.arange(5, device=d).sum())))
+    thread.start()
+    thread.join()
+    return answers
+
+
 def checks(d):
     x = torch.rand(100000, device=d)  # not known
     if not (x >= 0).all():  # unknown: item
@@ -104,6 +113,8 @@ def checks(d):
 
 dist.init_process_group("nccl", store=dist.HashStore(), rank=0, world_size=1, device_id=torch.device("cuda:0"))
 same("masks", masks)
+same("a thread", in_a_thread)
+same("numbers that are no doubles", lambda d: torch.tensor([2**60 + 1], device=d) + 2)
 same("distributed tensors", distributed)
 same("operations under a mode", under_a_mode)
 same("checks", checks)
