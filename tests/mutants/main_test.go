@@ -129,6 +129,7 @@ var (
 	workers = flag.Int("workers", runtime.NumCPU(), "mutants that are tried at a time")
 	list    = flag.Bool("list", false, "list the mutants and do nothing")
 	base    = flag.String("overlay", "", "build with the files of this overlay too")
+	tried   = flag.String("tried", "", "leave out the mutants that this log of earlier runs has")
 	argued  = flag.String("argued", "", "a file of groups of mutants that need not be noticed (see groups_test.go)")
 	prune   = flag.Bool("prune", false, "take the arguments about what is no mutant any more out of "+equivalentFile)
 )
@@ -248,9 +249,35 @@ func choose(root string, f folder, wanted, only string, seed uint64) ([]mutant, 
 	if len(names) == 0 {
 		all = slices.DeleteFunc(all, func(m mutant) bool { return m.kind == "lock" })
 	}
+	if *tried != "" {
+		if all, err = untried(all, *tried); err != nil {
+			return nil, err
+		}
+	}
 	if !slices.Equal(names, []string{"lock"}) {
 		r := rand.New(rand.NewPCG(seed, 0))
 		r.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 	}
 	return all, nil
+}
+
+// untried leaves out the mutants of a log. Lines may have moved since: of mutants with the same name as many are left
+// out as the log has.
+func untried(all []mutant, file string) ([]mutant, error) {
+	log, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	times := map[string]int{}
+	for line := range strings.Lines(string(log)) {
+		if parts := strings.Split(line, "\t"); len(parts) == 4 {
+			name, _, _ := strings.Cut(parts[0], ":")
+			times[name+"\t"+parts[1]+"\t"+parts[2]]++
+		}
+	}
+	return slices.DeleteFunc(all, func(m mutant) bool {
+		name := m.file + "\t" + m.name()
+		times[name]--
+		return times[name] >= 0
+	}), nil
 }
