@@ -215,6 +215,13 @@ func (l *Library) ReleasePool(dev spec.Device, id spec.PoolID) {
 	_ = l.do(&trace.Op{Kind: trace.OpPoolRelease, Device: dev, Pool: id}, func() error { return l.allocator.ReleasePool(dev, id) })
 }
 
+// EnablePeerAccess gives a device access to the memory of another, expandable segments too. PyTorch tells a
+// plugged-in allocator nothing of it, and gives access to what cudaMalloc returned alone.
+func (l *Library) EnablePeerAccess(dev, peer spec.Device) {
+	op := &trace.Op{Kind: trace.OpPeerAccess, Device: dev, Peer: peer}
+	_ = l.do(op, func() error { return l.allocator.EnablePeerAccess(dev, peer) })
+}
+
 // Stats are a device's statistics in JSON, by the keys of torch.cuda.memory_stats.
 func (l *Library) Stats(dev spec.Device) ([]byte, error) {
 	stats, err := l.allocator.Stats(dev)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"gaugeblock/conformance"
+	"gaugeblock/internal/allrows"
 	"gaugeblock/model/bounded"
 	"gaugeblock/model/explore"
 	"gaugeblock/spec"
@@ -58,7 +59,11 @@ func TestLabels(t *testing.T) {
 func labelsOf(t *testing.T, s subject, name string) conformance.Coverage {
 	reached := conformance.Coverage{}
 	choices := rand.New(rand.NewPCG(1, 2))
-	for range 40 {
+	walks := 12
+	if allrows.Asked() {
+		walks = 40
+	}
+	for range walks {
 		h, ops, err := s.module.Trace(name, walk(choices, s.module, 80))
 		if errors.Is(err, spec.ErrNotSupported) {
 			continue

@@ -33,7 +33,7 @@ func mostEdges() int {
 	if allrows.Asked() {
 		return 15_000
 	}
-	return 3000
+	return 1000
 }
 
 // TestEveryStepIsTaken: the allocator takes each edge of each small graph, to the state that

@@ -8,6 +8,7 @@ import sys
 import threading
 
 import gaugeblock_checks
+import gaugeblock_conditions
 
 DECISION, FLOAT = 0, 1
 
@@ -32,17 +33,31 @@ def start(torch, sources, where):
     def check():
         return gaugeblock_checks.wanted()
 
-    keep.extend([line, check])
-    library.gaugeblock_values_start(line, check)
+    @ctypes.CFUNCTYPE(ctypes.c_int)
+    def used():
+        return gaugeblock_conditions.used()
+
+    keep.extend([line, check, used])
+    library.gaugeblock_values_start(line, check, used)
     library.gaugeblock_values_enable(1)
     run = threading.Thread.run
+    enabled = 1
 
     def run_with_values(self):
-        library.gaugeblock_values_enable(1)
+        library.gaugeblock_values_enable(enabled)
         run(self)
 
+    def attach():
+        """Only PyTorch's own allocator tells what is freed, which must be forgotten: without it there are no values."""
+        nonlocal enabled
+        if torch.cuda.get_allocator_backend() == "native":
+            library.gaugeblock_values_attach()
+        else:
+            enabled = 0
+            library.gaugeblock_values_enable(enabled)
+
     threading.Thread.run = run_with_values
-    torch.cuda._lazy_call(library.gaugeblock_values_attach)
+    torch.cuda._lazy_call(attach)
     return ""
 
 

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"gaugeblock/internal/allrows"
 	"gaugeblock/internal/brief"
 	"gaugeblock/snapshot"
 	"gaugeblock/snapshot/compare"
@@ -51,7 +52,8 @@ func longText(d *Data) string {
 	return d.Verdict + d.WhatIf.Details + fmt.Sprint(*d.Brief)
 }
 
-// allReports are the reports of every snapshot that can be read, of this tree and of the folder shared beside it.
+// allReports are the reports of every snapshot that can be read, of this tree and of the folder shared beside it: of
+// some unless all rows are asked for.
 func allReports(t *testing.T) (list []*Data) {
 	t.Helper()
 	for _, pattern := range []string{
@@ -59,7 +61,10 @@ func allReports(t *testing.T) (list []*Data) {
 		"../../../shared/reports-more/titan_folder/*/*.pickle", "../../../shared/hostile/*", "../../../shared/snapshots-*/*.pickle.gz", "../../../shared/snapshots/*.pickle.gz",
 	} {
 		files, _ := filepath.Glob(pattern)
-		for _, path := range files {
+		for i, path := range files {
+			if allrows.Without(i, 3) {
+				continue
+			}
 			f, err := snapshot.Open(path)
 			if err != nil || len(f.DeviceTraces) > 0 && len(f.DeviceTraces[0]) > 25_000 {
 				continue
@@ -75,7 +80,7 @@ func allReports(t *testing.T) (list []*Data) {
 			}
 		}
 	}
-	if len(list) < 20 {
+	if allrows.Asked() && len(list) < 20 {
 		t.Fatalf("%d reports", len(list))
 	}
 	return list

@@ -46,8 +46,8 @@ type kind struct {
 	// words says what the program asks for: "malloc 512 bytes on stream 0 as id 1".
 	words func(op *Op) string
 
-	// pluggable: PyTorch's interface of allocators that are plugged in has a function
-	// for it, so that the log of such an allocator has operations of the kind.
+	// pluggable: libgaugeblock.so, which PyTorch plugs in, has a function for it, so that its log
+	// has operations of the kind.
 	pluggable bool
 }
 
@@ -139,7 +139,7 @@ func (k OpKind) Memory() MemoryEffect {
 }
 
 // Pluggable reports whether the log of a plugged-in allocator can have operations of the
-// kind: PyTorch's CUDAPluggableAllocator has a function for it.
+// kind: libgaugeblock.so has a function for it.
 func (k OpKind) Pluggable() bool {
 	d := kinds[k]
 	return d != nil && d.pluggable

@@ -12,7 +12,7 @@ const (
 
 var sharingKinds = map[OpKind]kind{
 	OpPeerAccess: {
-		target: TargetAllocator, memory: MemoryNone,
+		target: TargetAllocator, memory: MemoryNone, pluggable: true,
 		v2:    fields{"peer", ""},
 		words: func(op *Op) string { return fmt.Sprintf("peer_access to device %d", op.Peer) },
 	},

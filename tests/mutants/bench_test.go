@@ -87,7 +87,7 @@ func (b *bench) prepare(packages []string) error {
 		}
 		each = append(each, found...)
 	}
-	b.parallel(len(each), func(i int) { each[i].fails = b.measure(each[i], i) })
+	inParallel(b.workers, len(each), func(i int) { each[i].fails = b.measure(each[i], i) })
 	quick := map[string]*test{}
 	for _, t := range each {
 		together := quick[t.pkg]
@@ -109,12 +109,12 @@ func (b *bench) prepare(packages []string) error {
 	return nil
 }
 
-// parallel calls do with the numbers below n, in order, of which as many run at a time as there are
+// inParallel calls do with the numbers below n, in order, of which as many run at a time as there are
 // workers.
-func (b *bench) parallel(n int, do func(int)) {
+func inParallel(workers, n int, do func(int)) {
 	numbers := make(chan int)
 	var all sync.WaitGroup
-	for range b.workers {
+	for range workers {
 		all.Go(func() {
 			for i := range numbers {
 				do(i)
@@ -188,7 +188,7 @@ func (b *bench) measure(t *test, number int) error {
 // all tries each mutant, and says at once what became of it.
 func (b *bench) all(equivalent arguments) (r result) {
 	var mutex sync.Mutex
-	b.parallel(len(b.order), func(i int) {
+	inParallel(b.workers, len(b.order), func(i int) {
 		number := b.order[i]
 		m := b.mutants[number]
 		by := b.try(number)

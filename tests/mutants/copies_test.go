@@ -8,7 +8,9 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -20,34 +22,49 @@ type checkoutCopy struct {
 	limit     string // for the tests of a package
 }
 
-// tryLines tries the first n mutants that can be built.
-func tryLines(root string, f folder, chosen []mutant, n int, equivalent arguments) (r result, err error) {
+// tryLines tries the first n mutants that can be built, in as many copies at a time as there are workers.
+func tryLines(root string, f folder, workers int, chosen []mutant, n int, equivalent arguments) (r result, err error) {
 	dir, err := os.MkdirTemp("", "mutants")
 	if err != nil {
 		return r, err
 	}
 	defer os.RemoveAll(dir)
-	c := &checkoutCopy{root, filepath.Join(dir, filepath.Base(root)), f.tests, "10m"}
-	if err := c.make(); err != nil {
-		return r, err
+	copies := make(chan *checkoutCopy, workers)
+	for i := range workers {
+		c := &checkoutCopy{root, filepath.Join(dir, strconv.Itoa(i), filepath.Base(root)), f.tests, "10m"}
+		if err := c.make(); err != nil {
+			return r, err
+		}
+		copies <- c
 	}
+	first := <-copies
 	began := time.Now()
-	if by, _ := c.notices(""); by != "" {
+	if by, _ := first.notices(""); by != "" {
 		return r, fmt.Errorf("unchanged: %s", by)
 	}
-	c.limit = (time.Minute + 10*time.Since(began)).String()
+	limit := (time.Minute + 10*time.Since(began)).String()
+	copies <- first
 	broken := 0
-	for _, m := range chosen {
-		if n > 0 && r.killed+r.argued+r.survived == n {
-			break
+	var mutex sync.Mutex
+	inParallel(workers, len(chosen), func(i int) {
+		c, m := <-copies, &chosen[i]
+		defer func() { copies <- c }()
+		mutex.Lock()
+		enough := n > 0 && r.killed+r.argued+r.survived >= n
+		mutex.Unlock()
+		if enough {
+			return
 		}
-		by, builds := c.try(&m)
-		if !builds {
+		c.limit = limit
+		by, builds := c.try(m)
+		mutex.Lock()
+		defer mutex.Unlock()
+		if builds {
+			r.count(m, by, equivalent[m.name()], "SURVIVES")
+		} else {
 			broken++
-			continue
 		}
-		r.count(&m, by, equivalent[m.name()], "SURVIVES")
-	}
+	})
 	fmt.Printf("%s: %s (%d more cannot be built)\n", f.dir, r, broken)
 	return r, nil
 }

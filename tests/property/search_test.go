@@ -10,6 +10,7 @@ import (
 	"go.uber.org/goleak"
 
 	"gaugeblock/conformance"
+	"gaugeblock/internal/allrows"
 	_ "gaugeblock/internal/gcpercent"
 	"gaugeblock/tools/reference"
 )
@@ -28,7 +29,10 @@ func TestMain(m *testing.M) {
 
 // operations is the number of operations to check in all areas together.
 func operations(t *testing.T) int {
-	n := 1_000_000
+	n := 400_000
+	if allrows.Asked() {
+		n = 1_000_000
+	}
 	if testing.Short() {
 		n = 60_000
 	}

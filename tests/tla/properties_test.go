@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"gaugeblock/internal/allrows"
 	"gaugeblock/model"
 	"gaugeblock/model/bounded"
 	"gaugeblock/model/explore"
@@ -393,13 +394,13 @@ var needRoom = map[string]bool{
 func TestCheckedPropertiesCanFail(t *testing.T) {
 	defer func() {
 		for name, isBroken := range needRoom {
-			if !isBroken {
+			if !isBroken && allrows.Asked() {
 				t.Errorf("%s is broken in no configuration", name)
 			}
 		}
 	}()
-	for _, c := range configurations(t) {
-		if c.Mirror == "" || c.Expect != "ok" {
+	for i, c := range configurations(t) {
+		if c.Mirror == "" || c.Expect != "ok" || allrows.Without(i, 3) {
 			continue
 		}
 		t.Run(c.Name, func(t *testing.T) {

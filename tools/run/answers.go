@@ -28,8 +28,11 @@ type Answer struct {
 
 	Uncaught string        `json:"uncaught,omitempty"` // the exception that ended it
 	OOMs     []OutOfMemory `json:"ooms"`
-	Devices  []Device      `json:"devices"`
-	Snapshot string        `json:"snapshot,omitempty"`
+	// OtherAllocator is PyTorch's name of an allocator that the program has chosen instead of PyTorch's own:
+	// cudaMallocAsync, or pluggable. What it allocates is not followed.
+	OtherAllocator string   `json:"other_allocator,omitempty"`
+	Devices        []Device `json:"devices"`
+	Snapshot       string   `json:"snapshot,omitempty"`
 }
 
 // CuDNN is what is not known of the workspaces that plans of cuDNN (convolutions, attention) were asked for.

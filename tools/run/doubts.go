@@ -25,6 +25,11 @@ func (r *Result) Doubts() (lines []string) {
 			lines = append(lines, line)
 		}
 	}
+	for i := range r.Processes {
+		if other := r.Processes[i].elsewhere(); other != "" {
+			lines = append(lines, other)
+		}
+	}
 	return lines
 }
 

@@ -47,7 +47,20 @@ func (r *Result) silence() string {
 	if r.unread {
 		return "no answer: no Python read PYTHONPATH; -I, -E, -S and another environment leave it out"
 	}
+	for i := range r.Processes {
+		if other := r.Processes[i].elsewhere(); other != "" {
+			return "no answer: " + other
+		}
+	}
 	return "no process allocated GPU memory through PyTorch, or none could end with an answer"
+}
+
+// elsewhere says that the process has another allocator, which is not followed; "" if it has not.
+func (a *Answer) elsewhere() string {
+	if a.OtherAllocator == "" {
+		return ""
+	}
+	return fmt.Sprintf("process %d allocates by %s, and PyTorch's own allocator is what is followed", a.PID, a.OtherAllocator)
 }
 
 // short is a place in the program of which folders are left out if it has more than most characters.

@@ -138,6 +138,11 @@ func gaugeblock_release_pool(device C.int, pool C.gaugeblock_pool) {
 	library().ReleasePool(spec.Device(device), poolID(pool))
 }
 
+//export gaugeblock_enable_peer_access
+func gaugeblock_enable_peer_access(device, peer C.int) {
+	library().EnablePeerAccess(spec.Device(device), spec.Device(peer))
+}
+
 //export gaugeblock_last_error
 func gaugeblock_last_error() *C.char {
 	if err := library().LastError(); err != nil {

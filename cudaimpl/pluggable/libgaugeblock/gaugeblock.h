@@ -41,6 +41,10 @@ void gaugeblock_release_pool(int device, gaugeblock_pool);        // set_release
 void gaugeblock_begin_allocate_to_pool(int device, gaugeblock_pool,
 	int (*accepts)(void *filter, void *stream), void (*drop)(void *filter), void *filter);
 
+// Gives a device access to the memory of another, which copies between devices need with
+// expandable_segments:True. PyTorch has no setter for it: the program calls it.
+void gaugeblock_enable_peer_access(int device, int peer);
+
 // Texts, to be given back with gaugeblock_free_text: what went wrong last (empty if nothing
 // has); a device's figures, as torch.cuda.memory_stats has them, and a picture of all
 // memory, as torch.cuda.memory._snapshot has it, both in JSON.

@@ -1,5 +1,7 @@
 """Integers and booleans of the device have the values that the CPU computes. Ends with 1 if one differs."""
+import math
 import sys
+import threading
 
 import torch
 import torch.distributed as dist
@@ -92,6 +94,14 @@ def under_a_mode(d):
         return (x % 3 == 0).nonzero()
 
 
+def in_a_thread(d):
+    answers = []
+    thread = threading.Thread(target=lambda: answers.append(int(torch.arange(5, device=d).sum())))
+    thread.start()
+    thread.join()
+    return answers
+
+
 def checks(d):
     x = torch.rand(100000, device=d)  # not known
     if not (x >= 0).all():  # unknown: item
@@ -99,14 +109,32 @@ def checks(d):
     assert (x < 1).all(), f"{x} has a number that is too large"  # unknown: item
     if torch.any(x > 1):  # unknown: item
         raise ValueError("a number is too large")
-    return torch.distributions.Normal(x, x + 1).batch_shape == x.shape  # unknown: item item
+    return torch.distributions.Normal(x, x + 1).batch_shape == x.shape  # unknown: item, item
+
+
+def conditions(d):
+    x, losses = torch.randn(100000, device=d), []
+    losses.append(x.sum().item())  # told to somebody only
+    print(f"{x.max():.3f}", x.min().item(), file=sys.stderr)
+    losses.append(math.log10(1 / x.abs().mean().item()) + math.log(float(x.abs().max())))  # not 0
+    while x.mean().item() > 5:  # unknown: item in a condition
+        pass
+    norm = float(torch.linalg.vector_norm(x))  # unknown: item in a condition
+    largest = x.max().cpu().numpy()  # unknown: copy to the host in a condition
+    either = 0 if x.min() else 0  # unknown: item in a condition
+    if norm > 1e9 or largest > 1e9:
+        return 1
+    return either
 
 
 dist.init_process_group("nccl", store=dist.HashStore(), rank=0, world_size=1, device_id=torch.device("cuda:0"))
 same("masks", masks)
+same("a thread", in_a_thread)
+same("numbers that are no doubles", lambda d: torch.tensor([2**60 + 1], device=d) + 2)
 same("distributed tensors", distributed)
 same("operations under a mode", under_a_mode)
 same("checks", checks)
+same("conditions", conditions)
 same("a mask of numbers", lambda d: int(torch.ones(8, 1024, device=d).bool().all()))
 same("counts of choices", counts)
 same("collectives of one rank", of_all_ranks)
