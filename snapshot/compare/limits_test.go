@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"errors"
 	"testing"
 
 	"gaugeblock/snapshot"
@@ -38,8 +39,14 @@ func TestLowerBound(t *testing.T) {
 func TestFractionIsFelt(t *testing.T) {
 	limit := uint64(4 * spec.GiB)
 	collects, err := history.ParseSettings("garbage_collection_threshold:0.8", upstream.Newest())
-	if err != nil {
+	expands, err2 := history.ParseSettings("expandable_segments:True", upstream.Newest())
+	smallPages, err3 := history.ParseSettings("expandable_segments:True,large_segment_size_mb:20", upstream.Newest())
+	if err := errors.Join(err, err2, err3); err != nil {
 		t.Fatal(err)
+	}
+	smallPages.Config.LargeSegmentSize = spec.DefaultGeometry().RoundLarge
+	recorded := func(kind history.LimitKind, least, most, fraction uint64) history.Workload {
+		return history.Workload{Limit: history.LimitBounds{Kind: kind, Least: least, Most: most, OfFraction: [2]uint64{fraction}}}
 	}
 	for name, c := range map[string]struct {
 		workload history.Workload
@@ -51,6 +58,16 @@ func TestFractionIsFelt(t *testing.T) {
 		"no limit":         {settings: collects},
 		"as recorded":      {options: Options{Limit: limit, AsRecorded: true}, settings: collects},
 		"without settings": {options: Options{Limit: limit}, settings: history.DefaultSettings()},
+
+		"the same fraction":          {recorded(history.FractionLimit, limit, limit, 0), Options{Limit: limit}, collects, false},
+		"another fraction":           {recorded(history.FractionLimit, limit-1, limit-1, 0), Options{Limit: limit}, collects, true},
+		"the least it may have been": {recorded(history.FractionLimit, limit, limit+1, 0), Options{Limit: limit}, collects, true},
+		"a full device":              {recorded(history.DeviceLimit, limit, limit, 0), Options{Limit: limit}, collects, true},
+
+		"expandable below it": {recorded(history.FractionLimit, 9*limit, 9*limit, limit+1), Options{Limit: limit}, expands, true},
+		"expandable at it":    {recorded(history.FractionLimit, 9*limit, 9*limit, limit), Options{Limit: limit}, expands, false},
+		"small pages":         {recorded(history.FractionLimit, 9*limit, 9*limit, limit+1), Options{Limit: limit}, smallPages, true},
+		"fixed below it":      {recorded(history.FractionLimit, 9*limit, 9*limit, limit+1), Options{Limit: limit}, history.DefaultSettings(), false},
 	} {
 		if got := (&comparing{Comparison: Comparison{Workload: &c.workload}, options: c.options}).fractionIsFelt(c.settings); got != c.want {
 			t.Errorf("%s: %v", name, got)
@@ -103,12 +120,19 @@ func TestStartBlocks(t *testing.T) {
 		{Address: base, Size: size, State: spec.ActiveAllocated},
 		{Address: base + spec.Ptr(size), Size: 18 * spec.MiB, State: spec.Inactive},
 	}}
-	small, last, expandable := segment, segment, segment
+	small, last, expandable, little := segment, segment, segment, segment
+	little.Blocks = []spec.Block{segment.Blocks[0], segment.Blocks[1]}
+	little.Blocks[1].Size = 512 * spec.KiB
 	small.PoolKind, expandable.Expandable = spec.SmallPool, true
 	last.Blocks = last.Blocks[:1]
 	free := history.Request{Kind: history.Free}
 	other := snapshot.TraceEntry{TraceEntry: spec.TraceEntry{Action: spec.ActionAlloc, Addr: base + spec.Ptr(8*spec.MiB)}}
 	next := snapshot.TraceEntry{TraceEntry: spec.TraceEntry{Action: spec.ActionAlloc, Addr: base + spec.Ptr(size)}}
+	gone := next
+	gone.Action = spec.ActionFreeCompleted
+	full := segment
+	full.Blocks = []spec.Block{segment.Blocks[0], segment.Blocks[1]}
+	full.Blocks[1].State = spec.ActiveAllocated
 	for name, c := range map[string]struct {
 		segment spec.Segment
 		freed   int // by which entry; -1: never
@@ -119,12 +143,16 @@ func TestStartBlocks(t *testing.T) {
 		"freed, then served":        {segment, 0, []snapshot.TraceEntry{other, next}, spec.MiB},
 		"served, then freed":        {segment, 1, []snapshot.TraceEntry{next, other}, 0},
 		"served twice, then freed":  {segment, 2, []snapshot.TraceEntry{next, next, other}, 0},
+		"freed there, then freed":   {segment, 1, []snapshot.TraceEntry{gone, other}, spec.MiB},
+		"served before and after":   {segment, 1, []snapshot.TraceEntry{next, other, next}, 0},
+		"freed, then served later":  {segment, 0, []snapshot.TraceEntry{other, other, next}, spec.MiB},
+		"of which little is left":   {little, 0, []snapshot.TraceEntry{other}, 512 * spec.KiB},
 		"never freed":               {segment, -1, []snapshot.TraceEntry{other, next}, 0},
 		"of the small pool":         {small, 0, []snapshot.TraceEntry{other}, 0},
 		"in an expandable segment":  {expandable, 0, []snapshot.TraceEntry{other}, 0},
 		"at the end of its segment": {last, 0, []snapshot.TraceEntry{other}, 0},
 	} {
-		w := &history.Workload{Allocations: 1, Trace: c.trace, InitialSegments: []spec.Segment{c.segment}}
+		w := &history.Workload{Allocations: 2, Trace: c.trace, InitialSegments: []spec.Segment{c.segment}}
 		if c.freed >= 0 {
 			free.Entry = int32(c.freed)
 			w.Requests = []history.Request{free}
@@ -133,5 +161,10 @@ func TestStartBlocks(t *testing.T) {
 		if len(list) != 1 || list[0].Size != size || list[0].hidden != c.hidden {
 			t.Errorf("%s: %+v, want %d hidden", name, list, c.hidden)
 		}
+	}
+	w := &history.Workload{Allocations: 2, InitialSegments: []spec.Segment{full}, Requests: []history.Request{{Kind: history.Free, Entry: 0}}, Trace: []snapshot.TraceEntry{other}}
+	list := (&comparing{Comparison: Comparison{Workload: w}}).startBlocks(&Prediction{Settings: history.DefaultSettings()})
+	if len(list) != 2 || list[0].hidden != 0 || list[1].Size != 18*spec.MiB {
+		t.Errorf("two allocated blocks: %+v", list)
 	}
 }
