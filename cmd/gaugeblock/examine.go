@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -115,7 +114,7 @@ func (c *examineCommand) Run(env *environment) (err error) {
 	report, err := search.Run()
 	progress.set(c.Ops)
 	progress.finish()
-	if err := errors.Join(err, c.hideFromGit()); err != nil {
+	if err != nil {
 		return err
 	}
 	if c.Level == "" {
@@ -130,21 +129,6 @@ func (c *examineCommand) Run(env *environment) (err error) {
 	_, err = io.WriteString(env.stdout, report.String())
 	return err
 }
-
-// hideFromGit lets git ignore the default directory of violations, if one was made: it is below the user's folder.
-func (c *examineCommand) hideFromGit() error {
-	file := filepath.Join(c.Out, ".gitignore")
-	if _, err := os.Stat(c.Out); c.Out != violations || err != nil {
-		return nil
-	}
-	if _, err := os.Stat(file); err == nil {
-		return nil
-	}
-	return os.WriteFile(file, []byte("*\n"), 0o666)
-}
-
-// violations is the default directory.
-const violations = "gaugeblock-violations"
 
 // isLibrary reports whether a file's name is that of a shared library: lib.so, lib.so.1.
 func isLibrary(name string) bool {

@@ -46,6 +46,8 @@ func TestHostileFlags(t *testing.T) {
 		{[]string{"run", "--gpu", "4090", "--setting", "x", "--", "true"}, "run: unknown flag --setting"},
 		{[]string{"fit", "--var", "B=1..2", "--bogus", "--", "true"}, "fit: unknown flag --bogus"},
 		{[]string{"run", "--"}, "command"},
+		{[]string{"report", "-", "-"}, "standard input can be read only once"},
+		{[]string{"compare", "--patience", "0s", "-"}, "--patience=0s: a call needs some time"},
 		{[]string{"soak", "--out", "loop"}, "too many levels of symbolic links"},
 	} {
 		var stdout, stderr bytes.Buffer

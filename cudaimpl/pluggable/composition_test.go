@@ -151,3 +151,34 @@ func TestCompositionRefuses(t *testing.T) {
 }
 
 func second[T any](_ T, err error) error { return err }
+
+// TestCompositionRefusesDevices: a device that is not there does not reach a hook, and what has no hook does nothing.
+func TestCompositionRefusesDevices(t *testing.T) {
+	real, err := alloc.New(newDevice(), alloc.Options{})
+	must(t, err)
+	pair := pluggable.Functions{
+		Malloc: func(uint64, spec.Device, spec.Stream) (spec.Ptr, error) { return 0, nil },
+		Free:   func(spec.Ptr, uint64, spec.Device, spec.Stream) error { return nil },
+	}
+	c := &calls{}
+	for name, functions := range map[string]pluggable.Functions{"with hooks": c.functions(real), "without": pair} {
+		a, err := pluggable.New(functions, 2)
+		must(t, err)
+		c.said = nil
+		id, none := spec.PoolID{User: 1}, func(spec.Stream) bool { return false }
+		for dev, want := range map[spec.Device]string{2: trace.ErrorInvalidArgument, 1: ""} {
+			for what, err := range map[string]error{
+				"fraction": a.SetMemoryFraction(dev, 0.5), "begin": a.BeginAllocateToPool(dev, id, none),
+				"end": a.EndAllocateToPool(dev, id), "release": a.ReleasePool(dev, id),
+			} {
+				if got := trace.ErrorName(err); got != want {
+					t.Errorf("%s, %s of device %d: %q (%v), want %q", name, what, dev, got, err, want)
+				}
+			}
+			if dev == 2 && c.said != nil {
+				t.Errorf("%s: device 2 has reached %q", name, c.said)
+			}
+			c.said = nil
+		}
+	}
+}

@@ -193,6 +193,86 @@ func TestForeignCapture(t *testing.T) {
 	}
 }
 
+// knowing is a device that knows of its captures.
+type knowing struct{ device }
+
+func (k knowing) FreeForbidden() bool { return k.GPU.FreeForbidden() }
+
+// TestCaptureOfTheDevice: the device may know of a capture on a stream that the library has not seen.
+func TestCaptureOfTheDevice(t *testing.T) {
+	d := knowing{newDevice()}
+	l, err := pluggable.NewLibrary(d, pluggable.Environment{})
+	must(t, err)
+	s := d.stream(t, 0)
+	l.Free(l.Malloc(1000, 0, 0))
+	must(t, d.BeginCapture(0, s, spec.CaptureGlobal))
+	l.Reset()
+	if status, err := d.CaptureStatus(0, s); err != nil || status.Status != spec.CaptureActive || l.LastError() != nil {
+		t.Errorf("the capture is %v (%v, %v)", status.Status, err, l.LastError())
+	}
+}
+
+// failing is a device whose driver does not say whose a stream is.
+type failing struct {
+	device
+	err error
+}
+
+func (f failing) StreamDevice(spec.Stream) (spec.Device, error) { return 0, f.err }
+
+// TestLastError: it is what went wrong last, and stays when something goes well.
+func TestLastError(t *testing.T) {
+	d := newDevice()
+	unknown := &spec.DriverError{Call: "StreamDevice", Name: "CUDA_ERROR_INVALID_HANDLE", Code: 400}
+	l, err := pluggable.NewLibrary(failing{d, unknown}, pluggable.Environment{})
+	must(t, err)
+	p, q := l.Malloc(1000, 0, 0), l.Malloc(1000, 0, 0)
+	l.Free(0xbad)
+	if name := trace.ErrorName(l.LastError()); name != trace.ErrorInvalidPointer {
+		t.Errorf("a free of nothing: %v", l.LastError())
+	}
+	l.Free(p)
+	if name := trace.ErrorName(l.LastError()); name != trace.ErrorInvalidPointer {
+		t.Errorf("after a free: %v", l.LastError())
+	}
+	l.RecordStream(q, d.stream(t, 0))
+	if l.LastError() != unknown {
+		t.Errorf("a use on an unknown stream: %v", l.LastError())
+	}
+	l.Free(q) // at once: there was no use
+	l.Reset()
+	if leaks := d.Leaks(); strings.Contains(strings.Join(leaks, " "), "memory") {
+		t.Errorf("the driver has not got back %q", leaks)
+	}
+}
+
+// TestLogOfWrongCalls: a second free of a pointer is in no trace, and a log that was damaged becomes none.
+func TestLogOfWrongCalls(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "log.jsonl")
+	l, err := pluggable.NewLibrary(newDevice(), pluggable.Environment{Trace: path})
+	must(t, err)
+	p := l.Malloc(1000, 0, 0)
+	l.Free(p)
+	l.Free(p)
+	must(t, l.Close())
+	if _, ops, _, err := trace.ReadFile(path); err != nil || len(ops) != 2 {
+		t.Errorf("%d operations, %v", len(ops), err)
+	}
+	path += "2"
+	l, err = pluggable.NewLibrary(newDevice(), pluggable.Environment{Trace: path})
+	must(t, err)
+	for range 500 {
+		l.Free(l.Malloc(1000, 0, 0))
+	}
+	must(t, os.Truncate(path+".part", 0))
+	if err := l.Close(); err == nil {
+		t.Error("a log that was emptied meanwhile is a trace")
+	}
+	if left, _ := filepath.Glob(path + "*"); left != nil {
+		t.Errorf("it has left %q", left)
+	}
+}
+
 // TestRelease: routing without a capture keeps memory until 2.12, and does not since 2.13.
 func TestRelease(t *testing.T) {
 	for release, keeps := range map[string]bool{"": true, "2.12": true, "2.13": false, "2.15": false} {

@@ -11,6 +11,7 @@ import gc
 import json
 import os
 import pickle
+import signal
 import sys
 import threading
 import time
@@ -24,6 +25,7 @@ FOLDER = os.environ.get("GAUGEBLOCK_RUN_FOLDER", "")
 HISTORY = os.environ.get("GAUGEBLOCK_RUN_HISTORY", "none")
 HISTORY_ENTRIES = 4_000_000 if HISTORY == "stacks" else 200_000
 PROGRESS_SECONDS = 0.5
+SECONDS_TO_ANSWER = 10
 RANKS = os.environ.get("WORLD_SIZE", "1")
 
 # The order of loading: who needs another comes behind it.
@@ -56,6 +58,7 @@ def start():
     if RANKS != "1" and os.environ["GAUGEBLOCK_CUDA_ADDRESSES"] == "process":
         os.environ["GAUGEBLOCK_CUDA_ADDRESSES"] = "real"  # what NCCL takes was measured beside these
     load_libraries(os.environ["GAUGEBLOCK_RUN_LIBRARIES"])
+    os.kill = asking_first(os.kill)
     gaugeblock_imports.Import("torch", prepare, before=tell_cudnn)
 
 
@@ -210,8 +213,51 @@ def before(module, name):
     setattr(module, name, looked_at)
 
 
+def asking_first(kill):
+    """Who ends another process of the program by a signal lets it answer before: multiprocessing's terminate() and
+    kill(), and what engines do with their workers at the end."""
+    def asks(pid, number):
+        if number in (signal.SIGTERM, signal.SIGKILL) and pid != os.getpid():
+            ask(pid)
+        return kill(pid, number)
+
+    return asks
+
+
+def ask(pid):
+    question, answered = (os.path.join(FOLDER, f"{pid}.{word}") for word in ("question", "answered"))
+    try:
+        os.close(os.open(question, os.O_WRONLY | os.O_NONBLOCK))
+        os.unlink(question)
+    except OSError:
+        return  # it has no use of CUDA, or was asked
+    end = time.monotonic() + SECONDS_TO_ANSWER
+    while not os.path.exists(answered) and time.monotonic() < end:
+        time.sleep(0.01)
+
+
+def wait_for_question():
+    """A thread that sleeps until somebody asks."""
+    question = os.path.join(FOLDER, f"{os.getpid()}.question")
+    os.mkfifo(question)
+
+    def wait():
+        with open(question):
+            pass
+        try:
+            write_answer(last=False)
+        finally:
+            put(f"{os.getpid()}.answered", {})
+
+    threading.Thread(target=wait, daemon=True).start()
+
+
 def watch_for_its_end():
     atexit.register(write_answer)
+    try:
+        wait_for_question()
+    except OSError:
+        pass  # such as a folder that is gone: it cannot answer, as without
     leave = os._exit
 
     def _exit(status):
@@ -321,12 +367,12 @@ def figures(torch):
     return devices
 
 
-def write_answer():
+def write_answer(last=True):
     global written
     torch = sys.modules.get("torch")
     if written or torch is None or not torch.cuda.is_initialized():
         return
-    written = True
+    written = last
     answer = {
         "pid": os.getpid(), "torch": torch.__version__, "rank": os.environ.get("RANK", ""), "command": sys.argv[:1],
         "steps": steps, "no_values": no_values, "decisions": values.unknown(values.DECISION), "floats_read": values.unknown(values.FLOAT),

@@ -8,6 +8,7 @@ import sys
 import threading
 
 import gaugeblock_checks
+import gaugeblock_conditions
 
 DECISION, FLOAT = 0, 1
 
@@ -32,8 +33,12 @@ def start(torch, sources, where):
     def check():
         return gaugeblock_checks.wanted()
 
-    keep.extend([line, check])
-    library.gaugeblock_values_start(line, check)
+    @ctypes.CFUNCTYPE(ctypes.c_int)
+    def used():
+        return gaugeblock_conditions.used()
+
+    keep.extend([line, check, used])
+    library.gaugeblock_values_start(line, check, used)
     library.gaugeblock_values_enable(1)
     run = threading.Thread.run
     enabled = 1

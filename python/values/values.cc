@@ -126,6 +126,9 @@ public:
 				stack->back() = computed[0];
 			}
 			go_on();
+			if (not_zero && stack->back().isScalar() && stack->back().toScalar().equal(0)) {
+				stack->back() = IValue(at::Scalar(1.0)); // a quotient and a logarithm of it are finite, as those of the GPU
+			}
 		} else if (!to_host) {
 			keep();
 		}
@@ -136,7 +139,7 @@ private:
 	const Operator &o;
 	torch::jit::Stack *stack;
 	size_t arguments, results;
-	bool to_host = false, done = false;
+	bool to_host = false, done = false, not_zero = false;
 	std::vector<IValue> args, host, computed;
 	at::Tensor merged; // indices without those that were twice there
 
@@ -214,7 +217,7 @@ private:
 		if (o.kind == Kind::read || to_host) {
 			const at::Tensor &from = args[to_host ? 1 : 0].toTensor();
 			const char *what = to_host ? "copy to the host" : o.name == "aten::equal" ? "equal" : "item";
-			decisions::count(what, known::integral(from) ? decisions::DECISION : decisions::FLOAT, known);
+			not_zero = decisions::count(what, known::integral(from) ? decisions::DECISION : decisions::FLOAT, known);
 		} else if (o.kind == Kind::nonzero || o.kind == Kind::unique) {
 			decisions::count(o.plain_name(), decisions::DECISION, known);
 		}
@@ -711,9 +714,10 @@ extern "C" {
 
 #define EXPORT __attribute__((visibility("default")))
 
-EXPORT void gaugeblock_values_start(void (*line)(char *, size_t), int (*check)()) {
+EXPORT void gaugeblock_values_start(void (*line)(char *, size_t), int (*check)(), int (*used)()) {
 	decisions::line = line;
 	decisions::check = check;
+	decisions::used = used;
 	give_answer = reinterpret_cast<void (*)(const void *, size_t)>(dlsym(RTLD_DEFAULT, "gaugeblock_answer"));
 	drop_answers = reinterpret_cast<void (*)()>(dlsym(RTLD_DEFAULT, "gaugeblock_drop_answers"));
 	captures = reinterpret_cast<const int *>(dlsym(RTLD_DEFAULT, "gaugeblock_captures"));

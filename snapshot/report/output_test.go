@@ -38,9 +38,6 @@ func TestOutputs(t *testing.T) {
 	if err != nil || o.Exists() {
 		t.Fatalf("%+v, %v", o, err)
 	}
-	if err := o.Write(&Page{}); err != nil {
-		t.Error(err)
-	}
 	if _, err = OpenOutput(filepath.Join(folder, "none", "page.html")); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "page.html cannot be written") {
 		t.Errorf("a folder that is not there: %v", err)
 	}

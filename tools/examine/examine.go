@@ -33,7 +33,7 @@ type Search struct {
 	Devices    int            // areas with more devices are left out; 0: none
 	Again      string         // a trace of a violation: only its program is performed; "": a search
 	Progress   func(done int) // hears how many operations were checked; nil: nobody does
-	Directory  string         // the programs of violations are written there; "": nowhere
+	Directory  string         // the programs of violations are written there; "": nowhere. Git ignores one named as Violations says
 
 	Build string // the directory of Build
 }
@@ -65,7 +65,7 @@ func (s Search) Run() (*Report, error) {
 		return nil, err
 	}
 	r := &Report{Report: report, Functions: x.subject.named(), Contract: x.contract, Returns: x.subject.empties() || x.subject.can().ends, Lacking: x.subject.lacking()}
-	return r, s.writeAll(r)
+	return r, errors.Join(s.writeAll(r), s.hideFromGit())
 }
 
 // open starts what is examined, and learns its contract.

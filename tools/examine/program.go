@@ -209,3 +209,18 @@ func (s *Search) writeAll(r *Report) error {
 	}
 	return nil
 }
+
+// Violations is the usual directory, in the folder of a user who examines.
+const Violations = "gaugeblock-violations"
+
+// hideFromGit lets git ignore the directory if it is the usual one, and was made.
+func (s *Search) hideFromGit() error {
+	if _, err := os.Stat(s.Directory); s.Directory != Violations || err != nil {
+		return nil
+	}
+	file := filepath.Join(s.Directory, ".gitignore")
+	if _, err := os.Stat(file); err == nil {
+		return nil
+	}
+	return os.WriteFile(file, []byte("*\n"), 0o666)
+}

@@ -28,7 +28,7 @@ func TestEnvironment(t *testing.T) {
 		"PYTHONPATH": "/f/site", "GAUGEBLOCK_RUN_FOLDER": "/f", "GAUGEBLOCK_RUN_LIBRARIES": "/lib", "GAUGEBLOCK_RUN_HISTORY": "none",
 		"GODEBUG": "asyncpreemptoff=1", "GAUGEBLOCK_NCCL_FOLDER": "/f/channels", "GAUGEBLOCK_CUDA_GPU": "l4", "GAUGEBLOCK_CUDA_DEVICES": "2",
 		"GAUGEBLOCK_CUDA_NVML": l4.Management(l4.Memory), "GAUGEBLOCK_CUDA_BYTES": "none", "GAUGEBLOCK_CUDA_HAZARDS": "off",
-		"GAUGEBLOCK_CUDA_WAITS": "drain", "GAUGEBLOCK_CUDA_SCHEDULE": "eager", "GAUGEBLOCK_CUDA_ADDRESSES": "process", "GAUGEBLOCK_CUDA_LOG": "/f/lacking", "PYTORCH_CUDA_ALLOC_CONF": "max_split_size_mb:20",
+		"GAUGEBLOCK_CUDA_WAITS": "drain", "GAUGEBLOCK_CUDA_WATCHDOG": "told", "GAUGEBLOCK_CUDA_SCHEDULE": "eager", "GAUGEBLOCK_CUDA_ADDRESSES": "process", "GAUGEBLOCK_CUDA_LOG": "/f/lacking", "PYTORCH_CUDA_ALLOC_CONF": "max_split_size_mb:20",
 	}
 	for name, c := range map[string]struct {
 		o    Options

@@ -35,8 +35,15 @@ var offMore = map[string]float64{
 	"timm_vit_small": 7, // not known
 }
 
+// freshCaches lets torch.compile find nothing of earlier runs: what it has tried once it does not try again.
+func freshCaches(t *testing.T) {
+	t.Setenv("TORCHINDUCTOR_CACHE_DIR", t.TempDir())
+	t.Setenv("TRITON_CACHE_DIR", t.TempDir())
+}
+
 // kind runs a program as it was recorded. The result is a row of the table of docs/lab/run.md, and what is wrong.
 func kind(t *testing.T, python, name string, want *recorded, packages map[string]string) (row, wrong string) {
+	freshCaches(t)
 	out, printed := filepath.Join(t.TempDir(), "result"), &bytes.Buffer{}
 	command := []string{python, filepath.Join("testdata", "kinds", "kinds.py"), name, out, fmt.Sprint(want.Limit)}
 	h200, _ := gpus.Find("h200")

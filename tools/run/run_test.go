@@ -167,14 +167,14 @@ func TestPythonAlone(t *testing.T) {
 	}
 }
 
-// Of a check that stops a program it is known which boolean lets it go on, and of a module that it is imported,
-// not only looked for.
+// Of a check that stops a program it is known which boolean lets it go on, of a number that is read whether a condition
+// rests on it, and of a module that it is imported, not only looked for.
 func TestPythonParts(t *testing.T) {
 	python, err := exec.LookPath("python3")
 	if err != nil {
 		t.Skip("there is no python3")
 	}
-	for _, program := range []string{"checks.py", "imports.py"} {
+	for _, program := range []string{"checks.py", "conditions.py", "imports.py"} {
 		command := exec.Command(python, filepath.Join("testdata", program))
 		command.Env = append(os.Environ(), "PYTHONPATH="+filepath.Join("..", "..", "python", "site"))
 		if out, err := command.CombinedOutput(); err != nil {
@@ -229,7 +229,7 @@ func TestValues(t *testing.T) {
 			if p.NoValues != "" || !maps.Equal(p.Decisions, want) {
 				t.Errorf("%q, decisions %v", p.NoValues, p.Decisions)
 			}
-			if !strings.Contains(told(*r), "9 decisions rest on unknown values, 1 of them sizes: …/"+filepath.Base(twice)+" item, and 7 more") {
+			if !strings.Contains(told(*r), "13 decisions rest on unknown values, 1 of them sizes: …/"+filepath.Base(twice)+" item, and 11 more") {
 				t.Error(told(*r))
 			}
 		})
@@ -252,9 +252,12 @@ func decisionsOf(t *testing.T, file string) (want map[string]int, twice string) 
 	}
 	want = map[string]int{}
 	for i, line := range strings.Split(string(text), "\n") {
-		_, words, _ := strings.Cut(line, "# unknown: ")
+		_, words, marked := strings.Cut(line, "# unknown: ")
+		if !marked {
+			continue
+		}
 		at := fmt.Sprintf("%s:%d", file, i+1)
-		for _, word := range strings.Fields(words) {
+		for _, word := range strings.Split(words, ", ") {
 			if want[at+" "+word]++; want[at+" "+word] == 2 {
 				twice = at
 			}

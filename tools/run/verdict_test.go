@@ -1,6 +1,7 @@
 package run
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -29,6 +30,8 @@ func TestVerdict(t *testing.T) {
 		want   []string
 	}{
 		"nothing":           {Result{}, []string{"no process allocated"}},
+		"no signal":         {Result{Status: 128}, []string{"no process allocated"}},
+		"the first signal":  {Result{Status: 129}, []string{"ended by signal 1\n"}},
 		"another allocator": {Result{Processes: []Answer{{PID: 7, OtherAllocator: "pluggable"}}}, []string{"no answer: process 7 allocates by pluggable, and PyTorch's own"}},
 		"another process's allocator": {Result{Processes: []Answer{{PID: 7, Devices: []Device{ran}}, {PID: 8, OtherAllocator: "cudaMallocAsync"}}},
 			[]string{"peak reserved 12.00 GiB", "process 8 allocates by cudaMallocAsync, and PyTorch's own"}},
@@ -91,6 +94,23 @@ func TestVerdict(t *testing.T) {
 			if got := told(c.result); !strings.Contains(got, want) {
 				t.Errorf("%s: %s has not %q", name, got, want)
 			}
+		}
+	}
+}
+
+// Nothing is doubted without a reason, and each reason is told.
+func TestDoubts(t *testing.T) {
+	for name, c := range map[string]struct {
+		answer Answer
+		want   []string
+	}{
+		"none":       {Answer{}, nil},
+		"cuDNN":      {Answer{CuDNN: CuDNN{Asked: 5, There: true}}, nil},
+		"no values":  {Answer{NoValues: "no compiler"}, []string{"no compiler"}},
+		"one, sized": {Answer{Decisions: map[string]int{"a.py:1 nonzero": 1}}, []string{"1 decision rests on an unknown value, a size: a.py:1 nonzero"}},
+	} {
+		if got := c.answer.doubts(); !slices.Equal(got, c.want) {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
 	}
 }

@@ -1,4 +1,5 @@
 """Integers and booleans of the device have the values that the CPU computes. Ends with 1 if one differs."""
+import math
 import sys
 import threading
 
@@ -108,7 +109,22 @@ def checks(d):
     assert (x < 1).all(), f"{x} has a number that is too large"  # unknown: item
     if torch.any(x > 1):  # unknown: item
         raise ValueError("a number is too large")
-    return torch.distributions.Normal(x, x + 1).batch_shape == x.shape  # unknown: item item
+    return torch.distributions.Normal(x, x + 1).batch_shape == x.shape  # unknown: item, item
+
+
+def conditions(d):
+    x, losses = torch.randn(100000, device=d), []
+    losses.append(x.sum().item())  # told to somebody only
+    print(f"{x.max():.3f}", x.min().item(), file=sys.stderr)
+    losses.append(math.log10(1 / x.abs().mean().item()) + math.log(float(x.abs().max())))  # not 0
+    while x.mean().item() > 5:  # unknown: item in a condition
+        pass
+    norm = float(torch.linalg.vector_norm(x))  # unknown: item in a condition
+    largest = x.max().cpu().numpy()  # unknown: copy to the host in a condition
+    either = 0 if x.min() else 0  # unknown: item in a condition
+    if norm > 1e9 or largest > 1e9:
+        return 1
+    return either
 
 
 dist.init_process_group("nccl", store=dist.HashStore(), rank=0, world_size=1, device_id=torch.device("cuda:0"))
@@ -118,6 +134,7 @@ same("numbers that are no doubles", lambda d: torch.tensor([2**60 + 1], device=d
 same("distributed tensors", distributed)
 same("operations under a mode", under_a_mode)
 same("checks", checks)
+same("conditions", conditions)
 same("a mask of numbers", lambda d: int(torch.ones(8, 1024, device=d).bool().all()))
 same("counts of choices", counts)
 same("collectives of one rank", of_all_ranks)
