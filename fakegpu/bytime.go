@@ -133,9 +133,10 @@ func (b *byTime) force(g *GPU, m mark) {
 	}
 }
 
-// EventOver reports whether what an event marks is over, and in a schedule by time has been so for some time. It is for
-// somebody who looks beside the program: the host's clock stands still.
-func (g *GPU) EventOver(handle spec.EventHandle, since time.Duration) bool {
+// EventSeen reports whether what an event marks is over, for somebody who looks beside the program: the host's clock
+// stands still. In a schedule by time they look once in each period of that clock, and see what was over by then for some
+// time.
+func (g *GPU) EventSeen(handle spec.EventHandle, period, since time.Duration) bool {
 	g.machine.mu.Lock()
 	defer g.machine.mu.Unlock()
 	e, is := g.events[handle]
@@ -143,7 +144,7 @@ func (g *GPU) EventOver(handle spec.EventHandle, since time.Duration) bool {
 		return false
 	}
 	b, is := g.schedule.(*byTime)
-	return !is || e.time == nil || *e.time+since <= b.now
+	return !is || e.time == nil || *e.time+since <= b.now-b.now%period
 }
 
 // LaunchSized is Launch of a kernel that moves so many bytes and computes so many operations, for a schedule

@@ -53,7 +53,7 @@ func (r timedRun) over(e spec.EventHandle, since time.Duration, want bool) {
 	complete, err := r.g.QueryEvent(e)
 	r.must(err)
 	now := r.b.now
-	if got := complete && r.g.EventOver(e, since); got != want || r.b.now != now {
+	if got := complete && r.g.EventSeen(e, 1, since); got != want || r.b.now != now {
 		r.t.Errorf("at %v the event is complete: %v", r.b.now, got)
 	}
 }

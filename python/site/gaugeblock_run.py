@@ -186,12 +186,12 @@ def steps_hook(*_):
     let_watchdog_look()
 
 
-def let_watchdog_look():
+def let_watchdog_look(group_ends=False):
     """The next collective lets go of the tensors of those that NCCL's watchdog has seen as complete. On a GPU it looks
     every tenth of a second; here it does in these places."""
     distributed = sys.modules.get("torch.distributed")
     if distributed is not None and distributed.is_available() and distributed.is_initialized():
-        ctypes.CDLL("libcuda.so.1").gaugeblock_watchdog_looks()
+        ctypes.CDLL("libcuda.so.1").gaugeblock_watchdog_looks(int(group_ends))
 
 
 def watch_places(torch):
@@ -207,7 +207,7 @@ def before(module, name):
 
     @functools.wraps(function)
     def looked_at(*arguments, **others):
-        let_watchdog_look()
+        let_watchdog_look(name == "destroy_process_group")
         return function(*arguments, **others)
 
     setattr(module, name, looked_at)

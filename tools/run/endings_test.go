@@ -38,6 +38,7 @@ func TestTorchOtherAllocator(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var printed strings.Builder
+			defer func() { t.Log(printed.String()) }()
 			r := runs(t, Options{Command: []string{pythons(t)[0], "-c", program + uses}, Snapshot: true, Output: &printed}, 0)
 			if got := told(*r); !strings.Contains(got, "allocates by "+name+", and PyTorch's own") || !strings.HasSuffix(printed.String(), name+" ran\n") {
 				t.Errorf("%q, %q", printed.String(), got)

@@ -140,7 +140,7 @@ func (p *Process) perform(operation C.int, w *words) int {
 
 func (p *Process) query(e spec.EventHandle) int {
 	if it, sees := p.watchdog.asks(e); it {
-		if !sees || !p.GPU.EventOver(e, p.WatchdogLate) {
+		if !sees || !p.seen(e) {
 			return notReady
 		}
 		p.watchdog.saw(e)

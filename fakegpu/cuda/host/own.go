@@ -61,7 +61,7 @@ func (p *Process) ownOperation(operation C.int, w *words) (int, bool) {
 		p.order(uint64(w[0]), operation == C.GAUGEBLOCK_ACQUIRE)
 		return 0, true
 	case C.GAUGEBLOCK_WATCHDOG_LOOKS:
-		p.looks()
+		p.looks(w[0] != 0)
 		return 0, true
 	case C.GAUGEBLOCK_LACKS:
 		p.lacks(text(w[0]))

@@ -48,10 +48,12 @@ type streamOf struct {
 const (
 	watchdogName = "pt_nccl_watchdg"
 	collectives  = "nccl" // how the names of collectives begin
-	// A program that calls the driver no more waits for the watchdog, and so does one with many collectives between two
-	// places.
+	// It sleeps for so long between two looks, by the host's clock of a schedule by time.
+	watchdogLooks = 100 * time.Millisecond
+	// A program that calls the driver no more waits for the watchdog, as the end of a group of processes does.
 	watchdogIdle = 3 * time.Second
-	mostHidden   = 256
+	// After so many collectives between two places there is another place.
+	mostHidden = 256
 	// A thread that has not looked for so long is not there, or is blocked.
 	watchdogAbsent = 5 * time.Second
 	// It has let go of what it has seen when it sleeps again: in so many looks one after the other.
@@ -110,6 +112,12 @@ func (d *watchdog) look() {
 	clear(d.hidden)
 }
 
+// forget leaves to the watchdog what it sees of the collectives so far.
+func (d *watchdog) forget() {
+	clear(d.hidden)
+	clear(d.unseen)
+}
+
 // asks reports whether the calling thread is the watchdog and asks for the end of a collective, and whether it can see it.
 func (d *watchdog) asks(e spec.EventHandle) (it, sees bool) {
 	if d == nil {
@@ -126,9 +134,9 @@ func (d *watchdog) asks(e spec.EventHandle) (it, sees bool) {
 	if calls := d.calls.Load(); calls != d.counted || d.idle.IsZero() {
 		d.counted, d.idle = calls, time.Now()
 	} else if time.Since(d.idle) > watchdogIdle {
-		d.look()
+		d.forget()
 	}
-	return true, d.unseen[e]
+	return d.unseen[e] || d.hidden[e], d.unseen[e]
 }
 
 func (d *watchdog) saw(e spec.EventHandle) {
@@ -139,11 +147,11 @@ func (d *watchdog) saw(e spec.EventHandle) {
 }
 
 // lacks reports whether it has not seen what it can see, though it looks.
-func (d *watchdog) lacks(over func(spec.EventHandle) bool) bool {
+func (d *watchdog) lacks(seen func(spec.EventHandle) bool) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for e := range d.unseen {
-		if !d.absent && over(e) {
+		if !d.absent && seen(e) {
 			return true
 		}
 	}
@@ -182,13 +190,19 @@ func (d *watchdog) sawSome() bool {
 	return len(d.threads) > 0
 }
 
+// seen reports whether the watchdog sees the end of a collective that is not hidden from it.
+func (p *Process) seen(e spec.EventHandle) bool {
+	return p.GPU.EventSeen(e, watchdogLooks, p.WatchdogLate)
+}
+
 // awaitWatchdog is before a collective is given.
 func (p *Process) awaitWatchdog() {
-	d, over := p.watchdog, func(e spec.EventHandle) bool { return p.GPU.EventOver(e, p.WatchdogLate) }
+	d := p.watchdog
 	until := time.Now().Add(watchdogAbsent)
-	for ; d.lacks(over); time.Sleep(time.Millisecond) {
+	for ; d.lacks(p.seen); time.Sleep(time.Millisecond) {
 		if time.Now().After(until) {
 			d.mu.Lock()
+			d.forget()
 			d.absent = true
 			d.mu.Unlock()
 		}
@@ -219,12 +233,18 @@ func (p *Process) watches(operation C.int, w *words) {
 	}
 }
 
-// looks is a place where the program says that the watchdog looks. A schedule by time has a clock for that.
-func (p *Process) looks() {
-	if p.watchdog == nil || !p.watchdog.places {
+// looks is a place where the program says that the watchdog looks, of which a schedule by time has no need, or that a
+// group of processes ends, which waits for the watchdog.
+func (p *Process) looks(groupEnds bool) {
+	d := p.watchdog
+	if d == nil {
 		return
 	}
-	p.watchdog.mu.Lock()
-	defer p.watchdog.mu.Unlock()
-	p.watchdog.look()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if groupEnds {
+		d.forget()
+	} else if d.places {
+		d.look()
+	}
 }

@@ -66,13 +66,16 @@ func TestWatchdogSees(t *testing.T) {
 	d.idle = time.Now().Add(-time.Hour)
 	is(6, true, false) // the program goes on
 	d.idle = time.Now().Add(-time.Hour)
-	is(6, true, true) // it does nothing
+	is(6, false, false) // it does nothing
+	d.calls.Add(1)
 	for e := range spec.EventHandle(mostHidden) {
 		d.launched(s)
 		d.recorded(100+e, s)
 	}
 	is(100, true, true)
 	is(99+mostHidden, true, true)
+	(&Process{watchdog: d}).looks(true)
+	is(100, false, false)
 	if it, _ := (*watchdog)(nil).asks(1); it {
 		t.Error("without a watchdog nobody is it")
 	}
@@ -106,20 +109,20 @@ func TestAwaitWatchdog(t *testing.T) {
 			t.Fatal(err)
 		}
 		collective() // nothing can be seen yet
-		p.looks()
+		p.looks(false)
 		if err := p.GPU.SynchronizeStream(0, 0); err != nil {
 			t.Fatal(err)
 		}
-		if over := p.GPU.EventOver(e, p.WatchdogLate); over == timed {
-			t.Errorf("timed %v: the event is over for so long: %v", timed, over)
+		if seen := p.seen(e); seen == timed {
+			t.Errorf("timed %v: the event is seen: %v", timed, seen)
 		}
-		for range 30 {
+		for range 130 {
 			if _, err := p.GPU.QueryEvent(e); err != nil {
 				t.Fatal(err)
 			}
 		}
 		go asWatchdog(func() {
-			if it, sees := p.watchdog.asks(e); it && sees && p.GPU.EventOver(e, p.WatchdogLate) {
+			if it, sees := p.watchdog.asks(e); it && sees && p.seen(e) {
 				p.watchdog.saw(e)
 			}
 		})

@@ -100,7 +100,7 @@
 	X(TOUCHED)           /* 0 address, 1 whether it is written: by the host itself */ \
 	X(RELEASE)           /* 0 address */ \
 	X(ACQUIRE)           /* 0 address */ \
-	X(WATCHDOG_LOOKS)    /* NCCL's watchdog looks */ \
+	X(WATCHDOG_LOOKS)    /* 0 whether a group ends */ \
 	X(HAZARDS)           /* -> 0 how many */ \
 	X(HAZARD)            /* 0 number, 1 char *, 2 its size -> 3 length */ \
 	X(LACKS)             /* 0 name of a function that is not there */ \

@@ -788,8 +788,8 @@ GAUGEBLOCK_API void gaugeblock_acquire(const void *what) {
 	gaugeblock_do(GAUGEBLOCK_ACQUIRE, w);
 }
 
-GAUGEBLOCK_API void gaugeblock_watchdog_looks(void) {
-	WORDS(0);
+GAUGEBLOCK_API void gaugeblock_watchdog_looks(int group_ends) {
+	WORDS((uint64_t)group_ends);
 	gaugeblock_do(GAUGEBLOCK_WATCHDOG_LOOKS, w);
 }
 
