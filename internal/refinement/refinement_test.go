@@ -28,7 +28,7 @@ var (
 )
 
 // mostEdges is how many edges are taken of a graph without -whole. Of graphs with failing driver calls,
-// where each call counts, all are.
+// where each call counts, all are, or five times as many.
 func mostEdges() int {
 	if allrows.Asked() {
 		return 15_000
@@ -131,7 +131,11 @@ func takeEveryStep(t *testing.T, s subject, after callsAfter) {
 	}
 	graph, labels := explored.Graph, s.module.Labels()
 	most := explored.Edges
-	if !*whole && *large == "" && !slices.ContainsFunc(labels, isFaulty) {
+	switch hasFaults := slices.ContainsFunc(labels, isFaulty); {
+	case *whole || *large != "" || hasFaults && allrows.Asked():
+	case hasFaults:
+		most = min(most, 5*mostEdges())
+	default:
 		most = min(most, mostEdges())
 	}
 	taken := 0

@@ -3,12 +3,11 @@
 package examine
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
-	"strings"
 	"syscall"
 	"time"
 )
@@ -34,10 +33,11 @@ func killOnce(word string) (found int) {
 	if err != nil {
 		return 0
 	}
+	marked := []byte("\x00" + word + "\x00")
 	for _, path := range environments {
 		pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(path)))
 		text, err := os.ReadFile(path)
-		if err == nil && pid != os.Getpid() && slices.Contains(strings.Split(string(text), "\x00"), word) {
+		if err == nil && pid != os.Getpid() && bytes.Contains(append(append([]byte{0}, text...), 0), marked) {
 			_ = syscall.Kill(pid, syscall.SIGKILL)
 			found++
 		}

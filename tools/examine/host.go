@@ -196,8 +196,8 @@ func (l *library) close() {
 	l.unwatch()
 	_ = errors.Join(l.orders.Close(), l.answers.Close())
 	_ = l.process.Process.Kill()
+	_ = l.process.Wait() // then it is not among those that are marked
 	l.killMarked()
-	_ = l.process.Wait()
 	_ = l.out.Close()
 	l.process = nil
 }

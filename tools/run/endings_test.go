@@ -72,6 +72,7 @@ func TestEndings(t *testing.T) {
 		"spawn":         {"import multiprocessing as m\ndef child():\n    " + strings.ReplaceAll(takes, "\n", "\n    ") + "\nif __name__ == '__main__':\n    p = m.get_context('spawn').Process(target=child); p.start(); p.join()", 0, peak},
 		"counted, fork": {"import os\nos.environ['PYTORCH_NVML_BASED_CUDA_CHECK'] = '1'\nimport torch, multiprocessing as m\ndef child():\n    " + strings.ReplaceAll(takes, "\n", "\n    ") + "\nassert torch.cuda.is_available() and torch.cuda.device_count() == 1\np = m.get_context('fork').Process(target=child); p.start(); p.join()", 0, peak},
 		"terminated":    {ended + "p.terminate(); p.join(); sys.exit(-p.exitcode)", 15, peak},
+		"stopped":       {takes + "import time\nos.kill(os.getppid(), signal.SIGTERM)\ntime.sleep(600)", 143, "interrupted; until then it did not run out of memory"},
 		"killed":        {ended + "p.kill(); p.join(); p.kill()", 0, peak},
 		"two Pythons":   {takes + "import subprocess\nif len(sys.argv) < 2: subprocess.run([sys.executable, sys.argv[0], 'again'], check=True)", 0, peak},
 		"searched":      {"import importlib.util\nimportlib.util.find_spec('torch')\n" + takes, 0, peak}, // as transformers does

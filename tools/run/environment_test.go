@@ -91,6 +91,19 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
+// TestLibrariesAreNotThere: without the libraries no program is run.
+func TestLibrariesAreNotThere(t *testing.T) {
+	t.Setenv(LibrariesVariable, t.TempDir())
+	ran := filepath.Join(t.TempDir(), "ran")
+	_, err := Run(Options{Command: []string{"touch", ran}, GPU: gpus.All[0], GPUs: 1}, t.TempDir())
+	if err == nil || !strings.Contains(err.Error(), "the libraries of the fake GPU are not all there") {
+		t.Errorf("libraries that are not there: %v", err)
+	}
+	if _, err := os.Stat(ran); err == nil {
+		t.Error("the program was run")
+	}
+}
+
 // TestWhereLibrariesAre: they are those of the variable, beside the command, or those that this command has built before.
 func TestWhereLibrariesAre(t *testing.T) {
 	all := append(cuda.Thin(), "libcuda.so.1", "libcudart.so.12", "libcudart.so.13", "libnvidia-ml.so.1", cuda.MachineName)

@@ -29,10 +29,10 @@ var offMore = map[string]float64{
 	"tv_resnet101": 27, "tv_resnext50": 9, "tv_vit_b_16": 5, // with float16 the H200's scaler skipped steps, and states of the optimizer came late
 	"experts": 9, "faster_rcnn": 9, "mask_rcnn": 3, "fcos": 7, "retinanet": 6, // sizes that depend on numbers
 	"second_order": 8, "generate_": 7, // how long they go on depends on numbers
-	"tv_resnet18_compiled": 7, "gpt2_compiled": 2, "llama_compiled": 5, // what is tried while it is compiled
 	"super_resolution": 21, "diffusion": 9, "momentum_contrast": 7, "unet_half": 2, // convolutions that were not measured
-	"prefetcher":     5, // on a GPU copies take time
-	"timm_vit_small": 7, // not known
+	"prefetcher":           5, // on a GPU copies take time
+	"gradients_of_samples": 8, // its backward pass frees in a thread of its own, before or after the next requests
+	"timm_vit_small":       7, // not known
 }
 
 // freshCaches lets torch.compile find nothing of earlier runs: what it has tried once it does not try again.

@@ -107,7 +107,8 @@ func (o *Options) memory() uint64 {
 }
 
 // wait starts the program and waits for its end. Ctrl-C goes to the program by the terminal, which
-// ends with its answer so far; what is sent to this process alone is passed on.
+// ends with its answer so far; what is sent to this process alone is passed on, and what would end the program without an
+// answer only after it was asked.
 func (o *Options) wait(c *exec.Cmd, folder string) (interrupted bool, err error) {
 	signals := make(chan os.Signal, 8)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
@@ -125,7 +126,10 @@ func (o *Options) wait(c *exec.Cmd, folder string) (interrupted bool, err error)
 	for {
 		select {
 		case s := <-signals:
-			interrupted = interrupted || s == os.Interrupt
+			interrupted = true
+			if s != os.Interrupt {
+				ask(folder)
+			}
 			if s != os.Interrupt || !isForeground() {
 				_ = c.Process.Signal(s)
 			}

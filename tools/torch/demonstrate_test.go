@@ -17,6 +17,7 @@ import (
 
 	"github.com/cockroachdb/datadriven"
 
+	"gaugeblock/internal/allrows"
 	"gaugeblock/spec/trace"
 	"gaugeblock/tools/reference"
 	binary "gaugeblock/tools/torch/binary"
@@ -279,7 +280,10 @@ func TestRowsOfReleases(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds the adaptor for each release, and the race detector sees nothing of it")
 	}
-	for _, version := range wheel.Have() {
+	for i, version := range wheel.Have() {
+		if allrows.Without(i, 3) {
+			continue
+		}
 		t.Run(version, func(t *testing.T) {
 			t.Parallel()
 			o, err := Find(version, t.TempDir())

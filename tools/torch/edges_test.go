@@ -145,7 +145,11 @@ func TestWrongScale(t *testing.T) {
 	// Two large requests do not fill a segment any more: the second leaves 2 MiB.
 	scale := *edges.Find("core_tiny")
 	scale.Requests = []edges.Size{{Units: 1, Bytes: 1 << 20}, {Units: 2, Bytes: 7 << 20}}
-	r, err := EdgeRun{PyTorch: o, scale: &scale, Length: 50}.Run(list[at])
+	const enough = 3000 // edges
+	taken := 0
+	r, err := EdgeRun{
+		PyTorch: o, scale: &scale, Length: 50, Progress: func(n int) { taken = n }, Stopped: func() bool { return taken > enough },
+	}.Run(list[at])
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"gaugeblock/internal/allrows"
 	binary "gaugeblock/tools/torch/binary"
 	"gaugeblock/tools/torch/wheel"
 	"gaugeblock/upstream"
@@ -27,6 +28,9 @@ func TestMallocAt(t *testing.T) {
 			continue
 		}
 		tested++
+		if allrows.Without(tested-1, 3) {
+			continue
+		}
 		t.Run(version, func(t *testing.T) {
 			t.Parallel()
 			o.Work = t.TempDir()

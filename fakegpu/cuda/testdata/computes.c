@@ -73,6 +73,7 @@ static void sums(void) {
 	IS(((unsigned char *)sum)[7], 0xff);
 	IS(sum[2], 8);
 	IS(cudaGraphExecDestroy(exec), 0);
+	IS(cudaGraphExecDestroy(NULL), cudaErrorInvalidValue);
 	IS(cudaGraphDestroy(graph), 0);
 	IS(cudaFree(x), 0);
 	IS(cudaFree(y), 0);

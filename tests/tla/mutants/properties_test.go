@@ -28,6 +28,7 @@ var notAlone = map[string]string{
 
 	"LiveBlocksDisjoint":          "of the layout: figures of the statistics, and what is granted, are sums over it",
 	"SizesAndAlignment":           "the same",
+	"RequestsFit":                 "the same",
 	"ActiveBlocksAreMapped":       "the same",
 	"AllocatedBlocksWereGivenOut": "the same",
 	"NothingIsLost":               "the same",
