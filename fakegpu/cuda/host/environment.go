@@ -149,7 +149,9 @@ func FromEnvironment(get func(string) string) (*Process, error) {
 	if timed || told {
 		p.watchdog = newWatchdog(!timed)
 	}
-	if timed && seed != 0 {
+	if slower := s.factor(slowerVariable); timed && slower >= watchdogBlind {
+		p.WatchdogLate = time.Hour
+	} else if timed && seed != 0 {
 		p.WatchdogLate = watchdogIsLate
 	}
 	p.Blocking = choose(s, defaultVariable, []string{"flags", "ordinary", "legacy"}, true, false, true)
