@@ -3,6 +3,7 @@ package conformance
 import (
 	"slices"
 
+	"gaugeblock/conformance/perform"
 	"gaugeblock/spec/trace"
 	"gaugeblock/upstream"
 )
@@ -121,10 +122,37 @@ func (p *Program) forgotten(m *memory) bool {
 // forgetsCapture reports whether upstream, asked for memory for a stream that is not captured, would
 // forget the uses in a capture that is under way of memory that was freed meanwhile (deviation
 // kept/capture-forgotten-outside), or record events of earlier uses in it, which cannot be queried
-// (captures/eager-use).
+// (captures/eager-use): those of streams that are part of it, also of one that came to it after the free.
 func (p *Program) forgetsCapture(op *trace.Op) bool {
 	return p.rules.Captures == upstream.CapturesByMark && p.state(op).capture == nil &&
 		slices.ContainsFunc(p.captures, func(k *captureState) bool { return k.freed && k.device == op.Device })
+}
+
+// endedRouting: requests are no longer routed to a pool.
+func (p *Program) endedRouting(op *trace.Op, _ *perform.Result) {
+	q := p.pool(op.Device, op.Pool)
+	q.begun = false
+	if p.endCompletesDeferred() {
+		q.forgottenIn, q.freedIn, q.deferredOn = append(q.forgottenIn, q.freedIn...), nil, nil
+	}
+}
+
+// endCompletesDeferred reports whether the end of the routing to a pool completes the frees that were deferred, or records
+// their events.
+func (p *Program) endCompletesDeferred() bool {
+	return p.rules.PoolEndCompletesDeferred && p.config.GraphCaptureRecordStreamReuse
+}
+
+// recordsInCapture reports whether the end of the routing to a pool would record an event in a capture: a stream that uses
+// memory of it, whose free is deferred, has come to that capture since (captures/eager-use).
+func (p *Program) recordsInCapture(q *poolState) bool {
+	return p.endCompletesDeferred() && slices.ContainsFunc(q.deferredOn, func(slot int) bool { return p.streams[slot].capture != nil })
+}
+
+// forgets reports whether a pool has memory free whose uses in a capture are forgotten: that of frees which were
+// completed with the end of the routing to it, while the capture goes on.
+func (q *poolState) forgets(k *captureState) bool {
+	return q != nil && k != nil && slices.Contains(q.forgottenIn, k)
 }
 
 // beside lets another thread make a call while a capture is under way, every third time: one whose current stream

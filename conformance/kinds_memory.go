@@ -116,7 +116,7 @@ func (g *Generator) malloc() trace.Op {
 
 func (p *Program) mayMalloc(op *trace.Op) bool {
 	return !p.asleep && p.mayCall(uint64(op.Thread), p.slot(op.Device, op.Stream)) && p.find(op.ID) == nil && !slices.Contains(p.opened, op.ID) &&
-		p.poolFor(op).serves(p.state(op).capture != nil) && (p.exposes || !p.forgetsCapture(op))
+		p.poolFor(op).serves(p.state(op).capture != nil) && (p.exposes || !p.forgetsCapture(op) && !p.poolFor(op).forgets(p.state(op).capture))
 }
 
 func (p *Program) allocated(op *trace.Op, out *perform.Result) {
@@ -131,6 +131,9 @@ func (p *Program) allocated(op *trace.Op, out *perform.Result) {
 	if op.Size > 0 && p.enabled {
 		m.pool = p.poolFor(op)
 		m.pool.serve(m.captured != nil)
+		if m.captured == nil {
+			p.eventsRecorded(op.Device)
+		}
 	}
 	p.memory = append(p.memory, m)
 }
@@ -189,12 +192,37 @@ func (p *Program) mayFree(op *trace.Op) bool {
 }
 
 func (p *Program) freed(op *trace.Op, _ *perform.Result) {
-	for _, u := range p.find(op.ID).uses {
-		if k := p.streams[u.slot].capture; k != nil { // also a use before the capture
-			k.freed = true
+	m := p.find(op.ID)
+	for _, u := range m.uses {
+		s := &p.streams[u.slot]
+		if s.capture != nil { // also a use before the capture
+			s.capture.freed = true
+			if m.pool != nil {
+				m.pool.freedIn = append(m.pool.freedIn, s.capture)
+			}
+		}
+		if p.capturing(m.device) {
+			s.deferred = true
+			if m.pool != nil {
+				m.pool.deferredOn = append(m.pool.deferredOn, u.slot)
+			}
 		}
 	}
 	p.forget(op.ID)
+}
+
+// eventsRecorded: a malloc for a stream that is not captured has recorded the events of deferred frees.
+func (p *Program) eventsRecorded(dev spec.Device) {
+	for i := range p.streams {
+		if p.streams[i].device == dev {
+			p.streams[i].deferred = false
+		}
+	}
+	for _, q := range p.pools {
+		if q.device == dev {
+			q.deferredOn = nil
+		}
+	}
 }
 
 // free tells the device that memory is about to be freed.
@@ -259,7 +287,8 @@ func (g *Generator) emptyCache() trace.Op {
 }
 
 func (p *Program) mayEmptyCache(op *trace.Op) bool {
-	return !p.asleep && (op.Pool.IsDefault() || !p.anyRouted()) && (op.Current == nil || p.mayEmptyBeside())
+	needsNoRouting := !op.Pool.IsDefault() || p.rules.RoutedEmptyCacheFails
+	return !p.asleep && !(needsNoRouting && p.anyRouted()) && (op.Current == nil || p.mayEmptyBeside())
 }
 
 func (p *Program) maySetMemoryFraction(op *trace.Op) bool {

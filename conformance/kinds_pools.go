@@ -46,7 +46,7 @@ var poolKinds = map[trace.OpKind]kind{
 	},
 	trace.OpPoolEnd: {
 		propose: (*Generator).poolEnd, allowed: (*Program).mayEndPool,
-		did: func(p *Program, op *trace.Op, _ *perform.Result) { p.pool(op.Device, op.Pool).begun = false },
+		did: (*Program).endedRouting,
 		misuse: &misuse{
 			propose: (*Generator).somePool,
 			wrong: func(p *Program, op *trace.Op) bool {
@@ -212,7 +212,7 @@ func (g *Generator) poolEnd() trace.Op {
 // routed to a pool.
 func (p *Program) mayEndPool(op *trace.Op) bool {
 	q := p.pool(op.Device, op.Pool)
-	if q == nil || !q.begun {
+	if q == nil || !q.begun || !p.exposes && p.recordsInCapture(q) {
 		return false
 	}
 	others := slices.ContainsFunc(p.pools, func(o *poolState) bool {

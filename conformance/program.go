@@ -97,6 +97,10 @@ type poolState struct {
 	others bool // it has served other requests
 	// if it is of graphs: what touched its memory last, after all others; zero if nothing did
 	latest happensbefore.Epoch
+	// captures in which memory of it was freed that their streams used, and those of them whose uses were
+	// forgotten when requests were no longer routed to it
+	freedIn, forgottenIn []*captureState
+	deferredOn           []int // slots of streams that use memory of it whose free is deferred
 
 	begun  bool
 	since  int // the order in which pools were begun

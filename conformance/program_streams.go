@@ -16,6 +16,8 @@ type streamState struct {
 	index  int // in the trace; 0 is the default stream
 
 	capture *captureState
+	// deferred: memory that it uses was freed while a capture was under way, and no event was recorded since
+	deferred bool
 
 	// The stream has three lanes in Program.order, because a careful program relies on
 	// less than CUDA promises. Each lane has its own list of what orders it.
@@ -131,7 +133,9 @@ func (p *Program) newCapture(op *trace.Op) *captureState {
 // join makes a stream a part of the capture.
 func (p *Program) join(k *captureState, slot int) {
 	k.members = append(k.members, slot)
-	p.streams[slot].capture = k
+	s := &p.streams[slot]
+	s.capture = k
+	k.freed = k.freed || s.deferred
 }
 
 // addNode: the stream was given work.

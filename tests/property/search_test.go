@@ -13,6 +13,7 @@ import (
 	"gaugeblock/internal/allrows"
 	_ "gaugeblock/internal/gcpercent"
 	"gaugeblock/tools/reference"
+	"gaugeblock/upstream"
 )
 
 // checked counts operations over all tests of the package.
@@ -75,6 +76,30 @@ func TestAreas(t *testing.T) {
 				t.Errorf("labels that were not reached: %q", outcome.Missing)
 			}
 		})
+	}
+}
+
+// TestAreasOfReleases runs programs by the rules of each release, most of them in captures, where releases differ most.
+// Those of the default rules are TestAreas's.
+func TestAreasOfReleases(t *testing.T) {
+	for _, release := range upstream.Releases() {
+		for _, area := range conformance.Areas() {
+			share := operations(t) / 800
+			if area.Name == "capture" {
+				share *= 20
+			}
+			t.Run(release.Name+"/"+area.Name, func(t *testing.T) {
+				changed := *area
+				changed.Release = release.Name
+				outcome := conformance.Campaign{
+					Area: &changed, Options: options(), Seed: uint64(fromEnvironment(t, "GAUGEBLOCK_SEED", 1)), Operations: share, FaultsEvery: 20, Faults: 20,
+				}.Run()
+				checked.Add(int64(outcome.Checked))
+				if outcome.Failure != nil {
+					report(t, outcome.Failure, options())
+				}
+			})
+		}
 	}
 }
 
