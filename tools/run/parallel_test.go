@@ -43,7 +43,7 @@ func TestTorchObjects(t *testing.T) {
 }
 
 // alike are the kinds of which all runs of a rank on the H200s had the same peak, and which have it here.
-var alike = []string{"fsdp2", "fsdp2_accumulate", "fsdp2_kept", "pipeline", "pipeline_gpipe", "tensor", "tensor_sequence"}
+var alike = []string{"fsdp2", "fsdp2_accumulate", "fsdp2_kept", "pipeline", "tensor", "tensor_sequence"}
 
 // Programs in parallel reserve on each rank what they reserved in one of the runs on two H200s, or what
 // is between them, and allocate as much within 1 %.
@@ -70,8 +70,8 @@ func TestTorchParallel(t *testing.T) {
 				switch {
 				case slices.Contains(alike, kind):
 					allowed = 0
-				case kind == "ddp_static":
-					allowed = 8.5 // its range holds the runs: the watchdog sees the first buckets later there
+				case slices.Contains([]string{"ddp_accumulate", "ddp_static", "fsdp1_loose"}, kind):
+					allowed = 8.5 // their ranges hold the runs, in which blocks were free later
 				}
 				if low < -allowed || high > allowed {
 					t.Errorf("rank %d reserved %d, on the H200s %d to %d", rank, got.PeakReserved, least.PeakReserved, most.PeakReserved)
