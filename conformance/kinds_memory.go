@@ -41,7 +41,10 @@ var memoryKinds = map[trace.OpKind]kind{
 		propose: (*Generator).recordStream, allowed: (*Program).mayRecordStream, did: (*Program).recorded,
 		begins: (*Lifetimes).recordStream,
 	},
-	trace.OpEmptyCache: {propose: (*Generator).emptyCache, allowed: (*Program).mayEmptyCache, did: nothing},
+	trace.OpEmptyCache: {
+		propose: (*Generator).emptyCache, allowed: (*Program).mayEmptyCache, did: nothing,
+		mayFail: (*Trial).emptyCacheMayFail,
+	},
 	trace.OpSetMemoryFraction: {
 		propose: func(g *Generator) trace.Op {
 			return trace.Op{Device: g.device(), Fraction: g.fraction()}
@@ -286,9 +289,13 @@ func (g *Generator) emptyCache() trace.Op {
 	return trace.Op{}
 }
 
+// emptyCacheMayFail: by the rules of some releases, while requests are routed to a pool.
+func (t *Trial) emptyCacheMayFail(_ *trace.Op, err error) (explained bool, f *Failure) {
+	return t.program.rules.RoutedEmptyCacheFails && t.program.anyRouted() && trace.ErrorName(err) == trace.ErrorInvalidState, nil
+}
+
 func (p *Program) mayEmptyCache(op *trace.Op) bool {
-	needsNoRouting := !op.Pool.IsDefault() || p.rules.RoutedEmptyCacheFails
-	return !p.asleep && !(needsNoRouting && p.anyRouted()) && (op.Current == nil || p.mayEmptyBeside())
+	return !p.asleep && (op.Pool.IsDefault() || !p.anyRouted()) && (op.Current == nil || p.mayEmptyBeside())
 }
 
 func (p *Program) maySetMemoryFraction(op *trace.Op) bool {

@@ -1,5 +1,5 @@
 // Package allrows says how many rows of their long tables tests take: some of them, so that "go test ./..."
-// takes five minutes on two processors, or all, as continuous integration does (make test-all).
+// takes four minutes on two processors, or all, as continuous integration does (make test-all).
 package allrows
 
 import "os"

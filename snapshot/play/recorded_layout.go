@@ -94,6 +94,9 @@ func (m *layoutMaker) fixed(i int) error {
 // block allocates the next block of a segment, at an address. An inactive block of a small
 // pool may be larger than the requests that the pool serves, and is allocated in parts.
 func (m *layoutMaker) block(s *spec.Segment, b spec.Block, want spec.Ptr) ([]spec.Ptr, error) {
+	if b.Size == 0 {
+		return nil, fmt.Errorf("the block at %v has no bytes", b.Address)
+	}
 	largest := b.Size
 	if s.PoolKind == spec.SmallPool {
 		largest = spec.DefaultGeometry().SmallSize

@@ -89,3 +89,14 @@ func TestFreeOf(t *testing.T) {
 		}
 	}
 }
+
+// A block of no bytes, which a damaged snapshot can have, is an error with its address.
+func TestBlockWithoutBytes(t *testing.T) {
+	for _, state := range []spec.BlockState{spec.ActiveAllocated, spec.Inactive} {
+		w := &history.Workload{InitialSegments: []spec.Segment{{PoolKind: spec.SmallPool, Blocks: []spec.Block{{Address: 0x1000, State: state}}}}}
+		m := &layoutMaker{runner: &runner{Workload: w, ptrs: make([]spec.Ptr, 1)}, ids: []int{0}}
+		if err := m.fixed(0); err == nil || err.Error() != "the block at 0x1000 has no bytes" {
+			t.Errorf("%v: %v", state, err)
+		}
+	}
+}
