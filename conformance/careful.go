@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"gaugeblock/conformance/perform"
+	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
 	"gaugeblock/upstream"
 )
@@ -128,31 +129,43 @@ func (p *Program) forgetsCapture(op *trace.Op) bool {
 		slices.ContainsFunc(p.captures, func(k *captureState) bool { return k.freed && k.device == op.Device })
 }
 
+// defers reports whether a free of memory with uses may be deferred.
+func (p *Program) defers(dev spec.Device) bool {
+	if p.rules.Captures == upstream.CapturesByMark {
+		return p.capturing(dev)
+	}
+	return p.routed(dev)
+}
+
+// eventsRecorded: a malloc for a stream that is not captured has recorded the events of deferred frees. Where any routing
+// counts as a capture it does so only without one.
+func (p *Program) eventsRecorded(dev spec.Device) {
+	if p.rules.Captures == upstream.CapturesByMark || !p.routed(dev) {
+		p.deferred = slices.DeleteFunc(p.deferred, func(u deferredUse) bool { return u.device == dev })
+	}
+}
+
+// endCompletesDeferred reports whether the end of the routing to a pool completes the frees that were deferred, or
+// records their events.
+func (p *Program) endCompletesDeferred() bool {
+	return p.rules.PoolEndCompletesDeferred && p.config.GraphCaptureRecordStreamReuse
+}
+
 // endedRouting: requests are no longer routed to a pool.
 func (p *Program) endedRouting(op *trace.Op, _ *perform.Result) {
 	q := p.pool(op.Device, op.Pool)
 	q.begun = false
 	if p.endCompletesDeferred() {
-		q.forgottenIn, q.freedIn, q.deferredOn = append(q.forgottenIn, q.freedIn...), nil, nil
+		p.deferred = slices.DeleteFunc(p.deferred, func(u deferredUse) bool { return u.pool == q })
 	}
 }
 
-// endCompletesDeferred reports whether the end of the routing to a pool completes the frees that were deferred, or records
-// their events.
-func (p *Program) endCompletesDeferred() bool {
-	return p.rules.PoolEndCompletesDeferred && p.config.GraphCaptureRecordStreamReuse
-}
-
-// recordsInCapture reports whether the end of the routing to a pool would record an event in a capture: a stream that uses
-// memory of it, whose free is deferred, has come to that capture since (captures/eager-use).
-func (p *Program) recordsInCapture(q *poolState) bool {
-	return p.endCompletesDeferred() && slices.ContainsFunc(q.deferredOn, func(slot int) bool { return p.streams[slot].capture != nil })
-}
-
-// forgets reports whether a pool has memory free whose uses in a capture are forgotten: that of frees which were
-// completed with the end of the routing to it, while the capture goes on.
-func (q *poolState) forgets(k *captureState) bool {
-	return q != nil && k != nil && slices.Contains(q.forgottenIn, k)
+// endsInCapture reports whether the end of the routing to a pool would complete frees of memory that a captured stream
+// uses: it would forget the uses in the capture, which goes on, and record events of others in it (captures/eager-use).
+func (p *Program) endsInCapture(q *poolState) bool {
+	return p.endCompletesDeferred() && slices.ContainsFunc(p.deferred, func(u deferredUse) bool {
+		return u.pool == q && p.streams[u.slot].capture != nil
+	})
 }
 
 // beside lets another thread make a call while a capture is under way, every third time: one whose current stream

@@ -119,7 +119,7 @@ func (g *Generator) malloc() trace.Op {
 
 func (p *Program) mayMalloc(op *trace.Op) bool {
 	return !p.asleep && p.mayCall(uint64(op.Thread), p.slot(op.Device, op.Stream)) && p.find(op.ID) == nil && !slices.Contains(p.opened, op.ID) &&
-		p.poolFor(op).serves(p.state(op).capture != nil) && (p.exposes || !p.forgetsCapture(op) && !p.poolFor(op).forgets(p.state(op).capture))
+		p.poolFor(op).serves(p.state(op).capture != nil) && (p.exposes || !p.forgetsCapture(op))
 }
 
 func (p *Program) allocated(op *trace.Op, out *perform.Result) {
@@ -197,35 +197,14 @@ func (p *Program) mayFree(op *trace.Op) bool {
 func (p *Program) freed(op *trace.Op, _ *perform.Result) {
 	m := p.find(op.ID)
 	for _, u := range m.uses {
-		s := &p.streams[u.slot]
-		if s.capture != nil { // also a use before the capture
-			s.capture.freed = true
-			if m.pool != nil {
-				m.pool.freedIn = append(m.pool.freedIn, s.capture)
-			}
+		if k := p.streams[u.slot].capture; k != nil { // also a use before the capture
+			k.freed = true
 		}
-		if p.capturing(m.device) {
-			s.deferred = true
-			if m.pool != nil {
-				m.pool.deferredOn = append(m.pool.deferredOn, u.slot)
-			}
+		if p.defers(m.device) {
+			p.deferred = append(p.deferred, deferredUse{m.device, m.pool, u.slot})
 		}
 	}
 	p.forget(op.ID)
-}
-
-// eventsRecorded: a malloc for a stream that is not captured has recorded the events of deferred frees.
-func (p *Program) eventsRecorded(dev spec.Device) {
-	for i := range p.streams {
-		if p.streams[i].device == dev {
-			p.streams[i].deferred = false
-		}
-	}
-	for _, q := range p.pools {
-		if q.device == dev {
-			q.deferredOn = nil
-		}
-	}
 }
 
 // free tells the device that memory is about to be freed.

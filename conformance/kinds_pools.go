@@ -212,7 +212,7 @@ func (g *Generator) poolEnd() trace.Op {
 // routed to a pool.
 func (p *Program) mayEndPool(op *trace.Op) bool {
 	q := p.pool(op.Device, op.Pool)
-	if q == nil || !q.begun || !p.exposes && p.recordsInCapture(q) {
+	if q == nil || !q.begun || !p.exposes && p.endsInCapture(q) {
 		return false
 	}
 	others := slices.ContainsFunc(p.pools, func(o *poolState) bool {

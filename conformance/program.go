@@ -30,11 +30,13 @@ type Program struct {
 	streams []streamState
 	order   *happensbefore.Order // of the streams
 	pools   []*poolState         // all that ever were
-	states  map[int]*savedState
-	graphs  []*graphState // that are there, oldest first
-	events  []*eventState // that were recorded
-	handles []handle      // that were made of allocations
-	opened  []int64
+	// stream uses of memory whose frees are deferred
+	deferred []deferredUse
+	states   map[int]*savedState
+	graphs   []*graphState // that are there, oldest first
+	events   []*eventState // that were recorded
+	handles  []handle      // that were made of allocations
+	opened   []int64
 
 	captures []*captureState // under way
 	marked   []spec.Device   // those of captures that were marked as begun
@@ -97,10 +99,6 @@ type poolState struct {
 	others bool // it has served other requests
 	// if it is of graphs: what touched its memory last, after all others; zero if nothing did
 	latest happensbefore.Epoch
-	// captures in which memory of it was freed that their streams used, and those of them whose uses were
-	// forgotten when requests were no longer routed to it
-	freedIn, forgottenIn []*captureState
-	deferredOn           []int // slots of streams that use memory of it whose free is deferred
 
 	begun  bool
 	since  int // the order in which pools were begun
@@ -108,6 +106,13 @@ type poolState struct {
 	thread spec.Thread
 	slot   int
 	of     *captureState
+}
+
+// deferredUse is a stream's use of memory that was freed in a possible capture. No event has been recorded for it.
+type deferredUse struct {
+	device spec.Device // the memory's
+	pool   *poolState  // the memory's; nil is the default pool
+	slot   int
 }
 
 // handle stands for memory that another process can open.

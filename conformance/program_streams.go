@@ -16,9 +16,6 @@ type streamState struct {
 	index  int // in the trace; 0 is the default stream
 
 	capture *captureState
-	// deferred: memory that it uses was freed while a capture was under way, and no event was recorded since
-	deferred bool
-
 	// The stream has three lanes in Program.order, because a careful program relies on
 	// less than CUDA promises. Each lane has its own list of what orders it.
 	busy  *happensbefore.Lane // what keeps it busy: waits for streams and for events
@@ -133,9 +130,8 @@ func (p *Program) newCapture(op *trace.Op) *captureState {
 // join makes a stream a part of the capture.
 func (p *Program) join(k *captureState, slot int) {
 	k.members = append(k.members, slot)
-	s := &p.streams[slot]
-	s.capture = k
-	k.freed = k.freed || s.deferred
+	p.streams[slot].capture = k
+	k.freed = k.freed || slices.ContainsFunc(p.deferred, func(u deferredUse) bool { return u.slot == slot })
 }
 
 // addNode: the stream was given work.
