@@ -145,15 +145,7 @@ func FromEnvironment(get func(string) string) (*Process, error) {
 	p := NewProcess(machine.NewProcess())
 	p.Waits, p.Illegal, p.InHost, p.NoBytes = waits, true, inHost, bytes == "none"
 	p.CallersDiffer = true
-	timed, told := config.Schedule == byTime, choose(s, watchdogVariable, []string{"real", "told"}, false, true)
-	if timed || told {
-		p.watchdog = newWatchdog(!timed)
-	}
-	if slower := s.factor(slowerVariable); timed && slower >= watchdogBlind {
-		p.WatchdogLate = time.Hour
-	} else if timed && seed != 0 {
-		p.WatchdogLate = watchdogIsLate
-	}
+	p.setWatchdog(s, config.Schedule == byTime, seed)
 	p.Blocking = choose(s, defaultVariable, []string{"flags", "ordinary", "legacy"}, true, false, true)
 	p.Log = s.log()
 	p.Threads = threads && hazards != 2
@@ -169,6 +161,19 @@ func FromEnvironment(get func(string) string) (*Process, error) {
 		return p, p.join(machine, where)
 	}
 	return p, s.err
+}
+
+// setWatchdog says what NCCL's watchdog sees: at places that the program tells, or by the clock of a schedule by time.
+func (p *Process) setWatchdog(s *settings, timed bool, seed uint64) {
+	told := choose(s, watchdogVariable, []string{"real", "told"}, false, true)
+	if timed || told {
+		p.watchdog = newWatchdog(!timed)
+	}
+	if slower := s.factor(slowerVariable); timed && slower >= watchdogBlind {
+		p.WatchdogLate = time.Hour
+	} else if timed && seed != 0 {
+		p.WatchdogLate = watchdogIsLate
+	}
 }
 
 // log is where the names of functions go that are not there.
