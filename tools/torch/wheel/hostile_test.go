@@ -4,6 +4,7 @@ import (
 	"archive/zip"
 	"bytes"
 	"flag"
+	"fmt"
 	"hash/crc32"
 	"io/fs"
 	"math/rand/v2"
@@ -45,19 +46,19 @@ func TestMutatedWheels(t *testing.T) {
 
 // unexpected says what is in a folder but files of wheels, unpacked below "files".
 func unexpected(dir string) (problem string) {
-	err := fs.WalkDir(os.DirFS(dir), ".", func(path string, d fs.DirEntry, err error) error {
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}
-		name, below := strings.CutPrefix(path, "files/")
-		text, err := os.ReadFile(filepath.Join(dir, path))
+		name, below := strings.CutPrefix(path, filepath.Join(dir, "files")+"/")
+		text, err := os.ReadFile(path)
 		if err != nil {
 			return err
 		}
 		if !below || !needed(name) {
 			problem = path + " was written"
 		} else if s := string(text); s != "" && s != files("2.14.1")[name] && s != files("2.15.0")[name] && !strings.HasSuffix(name, ".h") {
-			problem = path + " has " + s
+			problem = fmt.Sprintf("%s has %.40q", path, s)
 		}
 		return nil
 	})
