@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -184,8 +185,8 @@ func (p *program) beside(ours, theirs []string) string {
 	return out.String()
 }
 
-// programVariable has the programs that a process performs on PyTorch's allocator, and
-// nothing else.
+// programVariable is set in a process that performs the programs of its standard input on
+// PyTorch's allocator, and does nothing else.
 const programVariable = "GAUGEBLOCK_TORCH_PROGRAM"
 
 // between stands between two programs.
@@ -222,7 +223,8 @@ func process(o binary.Options, programs []program) (all [][]string, how string, 
 	}
 	var said bytes.Buffer
 	child := exec.Command(name)
-	child.Env = append(os.Environ(), programVariable+"="+strings.Join(texts, between), workerVariable+"="+o.Work,
+	child.Stdin = strings.NewReader(strings.Join(texts, between))
+	child.Env = append(os.Environ(), programVariable+"=1", workerVariable+"="+o.Work,
 		librariesVariable+"="+o.Libraries, "GOTRACEBACK=none", "PYTORCH_ALLOC_CONF=", "PYTORCH_CUDA_ALLOC_CONF=")
 	child.Stderr = &said
 	out, ended := child.Output()
@@ -263,18 +265,22 @@ func howEnded(said string) string {
 
 // performAlone is the other side of apart: it ends the process if this is one.
 func performAlone() {
-	if text := os.Getenv(programVariable); text != "" {
-		end(performPrograms(text))
+	if os.Getenv(programVariable) != "" {
+		end(performPrograms(os.Stdin))
 	}
 }
 
-func performPrograms(text string) error {
+func performPrograms(programs io.Reader) error {
 	runtime.LockOSThread()
+	text, err := io.ReadAll(programs)
+	if err != nil {
+		return err
+	}
 	o := binary.Options{Libraries: os.Getenv(librariesVariable), Work: os.Getenv(workerVariable)}
 	if err := binary.Load(o); err != nil {
 		return err
 	}
-	for one := range strings.SplitSeq(text, between) {
+	for one := range strings.SplitSeq(string(text), between) {
 		s := &stage{factory: New, release: binary.LoadedRelease()}
 		for line := range strings.SplitSeq(one, "\n") {
 			answer, err := s.perform(line)
