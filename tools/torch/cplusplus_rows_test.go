@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"gaugeblock/internal/race"
 	"gaugeblock/upstream"
 )
 
@@ -88,7 +89,7 @@ a request of 30 MiB: done
 type cplusplusRow struct{ name, row, prints string }
 
 func TestRowsInCplusplus(t *testing.T) {
-	if testing.Short() {
+	if race.Enabled {
 		t.Skip("a program in C++, of which the race detector sees nothing")
 	}
 	o := built(t)

@@ -19,6 +19,7 @@ import (
 	"github.com/cockroachdb/datadriven"
 
 	"gaugeblock/internal/allrows"
+	"gaugeblock/internal/race"
 	"gaugeblock/spec/trace"
 	"gaugeblock/tools/reference"
 	binary "gaugeblock/tools/torch/binary"
@@ -296,7 +297,7 @@ func performPrograms(programs io.Reader) error {
 // TestRowsOfReleases: on the libraries of each release that is in the cache a program shows a
 // difference if the release has its deviation, and otherwise none.
 func TestRowsOfReleases(t *testing.T) {
-	if testing.Short() {
+	if race.Enabled {
 		t.Skip("builds the adaptor for each release, and the race detector sees nothing of it")
 	}
 	for i, version := range wheel.Have() {
