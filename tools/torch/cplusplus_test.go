@@ -60,6 +60,7 @@ func TestCplusplusHazard(t *testing.T) {
 	if race.Enabled {
 		t.Skip("a program in C++, of which the race detector sees nothing")
 	}
+	forReleases(t, "", "2.12") // 2.13 does not defer uses while requests are routed
 	h := trace.Header{Format: trace.Format, Devices: 1, TotalMemory: spec.GiB, Streams: []spec.Stream{0, 0x100}, Waits: true}
 	if out := runCplusplus(t, built(t), &h, forgottenUseProgram()); !strings.Contains(out, "hazard: unordered: kernel") {
 		t.Errorf("it prints %q, no hazard", out)
