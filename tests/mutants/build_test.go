@@ -101,6 +101,9 @@ func (b *build) write() error {
 	}
 	texts[filepath.Join(b.root, filepath.FromSlash(b.folder), "mutants_choose.go")] =
 		fmt.Sprintf(addedPackage, b.mutants[b.order[0]].in.pkg, slices.Max(b.order)+1)
+	if *apart {
+		texts[filepath.Join(b.root, filepath.FromSlash(judges), "activate_test.go")] = activating
+	}
 	if err := addOverlay(*base, texts); err != nil {
 		return err
 	}
