@@ -155,7 +155,7 @@ func takeEveryStep(t *testing.T, s subject, after callsAfter) {
 			addSuccessors(known, graph, s.module, from)
 		}
 		if !isNew && !isFaulty(labels[e.Label]) { // the states are compared after the next new edge
-			return sys.Do(labels[e.Label])
+			return sys.Take(known[from], labels[e.Label], known[e.To])
 		}
 		return sys.Follow(s.module, known[from], labels[e.Label], known[e.To])
 	}, func() error {
