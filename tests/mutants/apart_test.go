@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 )
 
 // With -apart the mutants of model/bounded that a property calls are asked, beside the property, at the steps
@@ -46,7 +47,12 @@ func (b *bench) tellApart() (r result, err error) {
 	}
 	t := &told{called: map[int]bool{}, stronger: map[int]bool{}, by: map[int]string{}}
 	all := strings.Split(strings.TrimSpace(string(out)), "\n")
+	began := time.Now()
 	inParallel(b.workers, len(all), func(i int) {
+		if *within > 0 && time.Since(began) > *within {
+			fmt.Println("left out:", all[i])
+			return
+		}
 		for again := true; again; {
 			again = b.askAll(all[i], i, t)
 		}

@@ -132,6 +132,7 @@ var (
 	tried   = flag.String("tried", "", "leave out the mutants that this log of earlier runs has")
 	argued  = flag.String("argued", "", "a file of groups of mutants that need not be noticed (see groups_test.go)")
 	apart   = flag.Bool("apart", false, "tell changed properties apart from the right ones (see apart_test.go)")
+	within  = flag.Duration("for", 0, "with -apart, begin no configuration after so long")
 	sum     = flag.Bool("sum", false, "print tables by room and by operator of the logs that are named, and do nothing")
 	prune   = flag.Bool("prune", false, "take the arguments about what is no mutant any more out of "+equivalentFile)
 )
