@@ -223,7 +223,7 @@ func largerBounds(t *testing.T) (all []bounds) {
 	}
 	set := map[string]bool{}
 	for _, f := range files {
-		mirror, _, _ := strings.Cut(f.Name(), "_")
+		mirror := f.Name()[:strings.LastIndex(f.Name(), "_")]
 		text := textOf(t, larger, "testdata/bounds/"+f.Name())
 		all = append(all, bounds{mirror, f.Name(), text})
 		addNames(t, set, text, f.Name())
@@ -339,7 +339,7 @@ func (sys *System) canDo(s *bounded.State, successors map[string]*bounded.State,
 		return sys.useCount(n[0]) != 0 && sys.useCount(n[0]) < 3
 	case "EndAllocateToPool":
 		return sys.isRouted(n[0])
-	case "Malloc", "MallocSearch", "CallbacksReturn", "Checkpoint", "SetCheckpointPoolState":
+	case "EmptyPool", "Malloc", "MallocSearch", "CallbacksReturn", "Checkpoint", "SetCheckpointPoolState":
 		// These have many preconditions in some modules, so the model decides.
 		return successors[label] != nil
 	case "ReleasePool":

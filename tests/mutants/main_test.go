@@ -109,7 +109,7 @@ var ofDevelopers = []string{
 // TestMain tries mutants if it is asked to.
 func TestMain(m *testing.M) {
 	flag.Parse()
-	if !*try && !*prune && !*list {
+	if !*try && !*prune && !*list && !*sum {
 		os.Exit(m.Run())
 	}
 	if err := run(); err != nil {
@@ -131,12 +131,22 @@ var (
 	base    = flag.String("overlay", "", "build with the files of this overlay too")
 	tried   = flag.String("tried", "", "leave out the mutants that this log of earlier runs has")
 	argued  = flag.String("argued", "", "a file of groups of mutants that need not be noticed (see groups_test.go)")
+	apart   = flag.Bool("apart", false, "tell changed properties apart from the right ones (see apart_test.go)")
+	within  = flag.Duration("for", 0, "with -apart, begin no configuration after so long")
+	sum     = flag.Bool("sum", false, "print tables by room and by operator of the logs that are named, and do nothing")
 	prune   = flag.Bool("prune", false, "take the arguments about what is no mutant any more out of "+equivalentFile)
 )
 
 func run() error {
 	root, err := checkout.Root()
 	if err != nil {
+		return err
+	}
+	if *sum {
+		t, err := newTables(flag.Args())
+		if err == nil {
+			fmt.Print(t)
+		}
 		return err
 	}
 	equivalent, err := readEquivalent(filepath.Join(root, equivalentFile))
@@ -208,6 +218,9 @@ func (b *bench) tryAll(root, folder string, tests []string, chosen []mutant, n i
 		return r, err
 	}
 	b.build = built
+	if *apart {
+		return b.tellApart()
+	}
 	if b.race {
 		tests = []string{"tests/concurrent", folder}
 	}
