@@ -168,21 +168,14 @@ func TestPythonAlone(t *testing.T) {
 }
 
 // Of a check that stops a program it is known which boolean lets it go on, of a number that is read whether a condition
-<<<<<<< HEAD
 // rests on it, of the loop around it whether it makes progress, and of a module that it is imported, not only looked for.
-=======
-// rests on it, and of a module that it is imported, not only looked for. parts.py has what is written, and when.
->>>>>>> main
+// parts.py has what is written, and when.
 func TestPythonParts(t *testing.T) {
 	python, err := exec.LookPath("python3")
 	if err != nil {
 		t.Skip("there is no python3")
 	}
-<<<<<<< HEAD
-	for _, program := range []string{"checks.py", "conditions.py", "imports.py", "loops.py"} {
-=======
-	for _, program := range []string{"checks.py", "conditions.py", "imports.py", "parts.py"} {
->>>>>>> main
+	for _, program := range []string{"checks.py", "conditions.py", "imports.py", "loops.py", "parts.py"} {
 		command := exec.Command(python, filepath.Join("testdata", program))
 		command.Env = append(os.Environ(), "PYTHONPATH="+filepath.Join("..", "..", "python", "site"))
 		if out, err := command.CombinedOutput(); err != nil {
