@@ -84,7 +84,7 @@ var folders = []folder{
 	{"tools/torch/binary", []string{"tools/torch"}},
 	{"cudaimpl:c", []string{"cudaimpl TestDrivers", "tests/gpu"}},
 	{"cudaimpl/pluggable/libgaugeblock/shim:cc", []string{"cudaimpl/pluggable TestShim"}},
-	{"fakegpu/cuda/lib:c", []string{"fakegpu/cuda TestCalls|TestQuestions|TestKernels|TestThreads|TestForms|TestHeaders", "fakegpu/cuda"}},
+	{"fakegpu/cuda/lib:c", []string{"fakegpu/cuda TestAnswers|TestCalls|TestQuestions|TestKernels|TestThreads|TestForms|TestHeaders", "fakegpu/cuda"}},
 	{"fakegpu/cuda/machine", []string{"fakegpu/cuda"}},
 	{"fakegpu/cuda/thin:c", []string{"fakegpu/cuda"}},
 	{"python/gaugeblock:py", []string{"tools/release TestPackage", "tools/release TestWheel"}},
