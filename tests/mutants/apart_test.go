@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 )
 
 // With -apart the mutants of model/bounded that a property calls are asked, beside the property, at the steps
@@ -41,12 +42,20 @@ func (b *bench) tellApart() (r result, err error) {
 		return r, err
 	}
 	out, err := b.askIn("list", "")
+	if *asked != "" {
+		out, err = os.ReadFile(*asked)
+	}
 	if err != nil {
 		return r, fmt.Errorf("%w\n%s", err, out)
 	}
 	t := &told{called: map[int]bool{}, stronger: map[int]bool{}, by: map[int]string{}}
 	all := strings.Split(strings.TrimSpace(string(out)), "\n")
+	began := time.Now()
 	inParallel(b.workers, len(all), func(i int) {
+		if *within > 0 && time.Since(began) > *within {
+			fmt.Println("left out:", all[i])
+			return
+		}
 		for again := true; again; {
 			again = b.askAll(all[i], i, t)
 		}
@@ -122,6 +131,10 @@ func (b *bench) askIn(what, file string) ([]byte, error) {
 	c.Dir = filepath.Join(b.root, filepath.FromSlash(judges))
 	c.Env = append(os.Environ(), "GOMEMLIMIT=2GiB", "GAUGEBLOCK_APART="+what, "GAUGEBLOCK_TOLD="+file,
 		fmt.Sprintf("GOMAXPROCS=%d", max(2, runtime.NumCPU()/b.workers)))
+	if number, is := strings.CutPrefix(what, "mutant "); is {
+		number, _, _ = strings.Cut(number, " ")
+		c.Env = append(c.Env, variable+"="+number)
+	}
 	if mistake, is := strings.CutPrefix(what, "mistake "); is {
 		c.Env = append(c.Env, "GAUGEBLOCK_MISTAKE="+mistake)
 	}

@@ -3,6 +3,8 @@ package compare
 import (
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -90,6 +92,11 @@ func TestRequests(t *testing.T) {
 	if err != nil || r.Failed != 1 || r.OutOfMemory == nil || *r.OutOfMemory != want || len(r.OverTime) != 7 || slices.Contains(a.calls[5:6], "free") {
 		t.Errorf("under 50 MiB: %v, %+v, %+v, %q", err, r, r.OutOfMemory, a.calls)
 	}
+	twice := late()
+	twice.Requests[6].Bytes = 60 * spec.MiB
+	if r, err = requests(twice, a.new, "told", 50*spec.MiB, false); err != nil || r.Failed != 2 || *r.OutOfMemory != want {
+		t.Errorf("two failures: %v, %+v, %+v", err, r, r.OutOfMemory)
+	}
 	a = &told{}
 	if r, err = requests(late(), a.new, "told", 50*spec.MiB, true); err != nil || r.Failed != 1 || len(r.OverTime) != 3 {
 		t.Errorf("up to the first failure: %v, %+v", err, r)
@@ -131,6 +138,24 @@ func TestSmallestLimit(t *testing.T) {
 	}
 	if limit, err := smallestLimit(late(), a.new, "", 40*spec.MiB); err != nil || limit != nil {
 		t.Errorf("it fails with all that it may have: %v, %v", limit, err)
+	}
+}
+
+// TestProgress: who waits hears of each allocator, and what needs no library builds none.
+func TestProgress(t *testing.T) {
+	candidates := parse(t, "pytorch", "pytorch,expandable_segments:True")
+	dir := t.TempDir()
+	if err := Build(append(candidates, parse(t, "driver:one")...), filepath.Join(dir, "none")); err != nil {
+		t.Error(err)
+	}
+	var heard []int
+	w := &history.Workload{Requests: []history.Request{{Kind: history.Malloc, Bytes: spec.MiB}}, Allocations: 1, Mallocs: 1, Streams: []spec.Stream{0}}
+	c, err := Compare(w, candidates, Options{Limit: 50 * spec.MiB}, func(done int) { heard = append(heard, done) })
+	if err != nil || !slices.Equal(heard, []int{1, 2}) || len(c.Results) != 2 || c.Limit != 50*spec.MiB || c.Requests != 1 || c.Results[1].Allocator != "pytorch,expandable_segments:True" {
+		t.Errorf("%v, %v, %+v", err, heard, c)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "none")); err == nil {
+		t.Error("a library was built")
 	}
 }
 
