@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"gaugeblock/internal/race"
 	"gaugeblock/model/abstract"
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
@@ -193,7 +194,7 @@ func (p *abstractProgram) verdict(m *abstract.Machine, before int) (string, erro
 
 // TestAbstractMemory: the kit finds a failure exactly where AbstractMemory.tla has no step.
 func TestAbstractMemory(t *testing.T) {
-	if testing.Short() {
+	if race.Enabled {
 		t.Skip("a search of one goroutine, of which the race detector sees nothing")
 	}
 	m := &abstract.Machine{Bytes: 2, Streams: 2, Sizes: []int{1, 2}}

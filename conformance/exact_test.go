@@ -6,6 +6,7 @@ import (
 
 	"gaugeblock/conformance"
 	"gaugeblock/conformance/perform"
+	"gaugeblock/internal/race"
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
 	"gaugeblock/tools/reference"
@@ -70,7 +71,7 @@ func (q quick) Malloc(r spec.Request) (spec.Ptr, error) {
 }
 
 func TestExactCompares(t *testing.T) {
-	if testing.Short() {
+	if race.Enabled {
 		t.Skip("a search of one goroutine, of which the race detector sees nothing")
 	}
 	for _, test := range []struct {

@@ -13,6 +13,7 @@ import (
 	"gaugeblock/conformance"
 	"gaugeblock/conformance/perform"
 	_ "gaugeblock/internal/gcpercent"
+	"gaugeblock/internal/race"
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
 	"gaugeblock/tools/reference"
@@ -30,7 +31,7 @@ var examined = map[string]perform.Factory{
 // "go test ./conformance -run Reports -rewrite", which is to be done when the
 // programs have changed.
 func TestReports(t *testing.T) {
-	if testing.Short() {
+	if race.Enabled {
 		t.Skip("a search of one goroutine, of which the race detector sees nothing")
 	}
 	datadriven.RunTest(t, "testdata/reports.txt", func(t *testing.T, d *datadriven.TestData) string {

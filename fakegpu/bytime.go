@@ -13,46 +13,92 @@ import (
 
 // Durations says how long things take.
 type Durations struct {
-	Give   time.Duration // the host: to give a stream work, with all that a program does for it
-	Call   time.Duration // the host: any other call
-	Memory time.Duration // the host: to allocate memory of the driver, or to free it
-	First  time.Duration // the host: to give the first work of a name, which loads its code
-	// Work is how long work takes that moves so many bytes and computes so many operations.
-	Work func(bytes, operations uint64) time.Duration
+	Give   func() time.Duration // the host: to give a stream work, with all that a program does for it
+	Call   time.Duration        // the host: any other call
+	Memory time.Duration        // the host: to allocate memory of the driver, or to free it
+	Pin    time.Duration        // the host: to let devices reach a MiB of its memory
+	// Copies is for how many copies from the host it waits before it allocates or frees memory of the driver, of those
+	// that are under way or follow at once: the driver writes its tables by the engine that copies.
+	Copies int
+	// First is how long it takes the host to give the first work of a name, which loads its code, beside Give.
+	First func(name string, operations uint64) time.Duration
+	// Work is how long work takes that moves so many bytes and computes so many operations, and has the device's
+	// multiprocessors for itself: a start, and then what takes so large a share of them, at most 1.
+	Work func(bytes, operations uint64) (starts, computes time.Duration, share float64)
+	// On says what does work of a name.
+	On func(name string) Engine
 	// Late, if it is given, is by how much work of a name begins late, which is the nth that is given.
 	Late func(name string, n uint64) time.Duration
 }
 
+// An Engine is what does work.
+type Engine uint8
+
+const (
+	Multiprocessors Engine = iota // work shares them
+	FromHost                      // copies, one after the other
+	ToHost                        // the same
+	Beside                        // what is in nobody's way
+)
+
 // ByTime is a schedule by durations.
-func ByTime(d Durations) Schedule { return &byTime{Durations: d, seen: map[string]bool{}} }
+func ByTime(d Durations) Schedule {
+	return &byTime{Durations: d, seen: map[string]bool{}, busy: map[engineOf]*usage{}}
+}
 
 type byTime struct {
 	Durations
 	now   time.Duration // of the host
 	seen  map[string]bool
 	works uint64 // given so far
+	busy  map[engineOf]*usage
+}
+
+type engineOf struct {
+	device spec.Device
+	engine Engine
 }
 
 // Pick is for what has no time of its own: the nodes of a graph.
 func (*byTime) Pick(int, bool) int { return 0 }
 
 // called is what a call takes of the host's time.
-func (b *byTime) called(c call) {
+func (b *byTime) called(g *GPU, c call) {
 	switch c {
 	case callLaunch, callFill, callCopy, callReadBack, callLaunchGraph:
-		b.now += b.Give
-	case callMalloc, callFree, callCreatePage, callReleasePage, callMapPage, callUnmapPage:
+		b.now += b.Give()
+	case callMalloc, callFree, callCreatePage, callReleasePage:
+		b.awaitCopies(g)
 		b.now += b.Memory
 	default:
 		b.now += b.Call
 	}
 }
 
+// awaitCopies lets the host wait for copies from the host.
+func (b *byTime) awaitCopies(g *GPU) {
+	for range b.Copies {
+		b.pass(g)
+		for at, u := range b.busy {
+			if at.engine == FromHost {
+				b.now = max(b.now, u.last())
+			}
+		}
+	}
+}
+
+// pinned is what it takes to let devices reach memory of the host.
+func (b *byTime) pinned(bytes uint64) {
+	b.now += time.Duration(float64(b.Pin) * float64(bytes) / float64(spec.MiB))
+}
+
 // given is when an item is given to a stream. The first work of a name takes longer.
 func (b *byTime) given(w *work) time.Duration {
 	if w != nil && !b.seen[w.name] {
 		b.seen[w.name] = true
-		b.now += b.First
+		if b.First != nil {
+			b.now += b.First(w.name, w.operations)
+		}
 	}
 	return b.now
 }
@@ -66,54 +112,84 @@ func (b *byTime) late(w *work) time.Duration {
 	return b.Late(w.name, b.works)
 }
 
-// takes is how long work takes. The nodes of a graph count like work that moves nothing.
-func (b *byTime) takes(w *work) time.Duration {
+// engine is what does work.
+func (b *byTime) engine(w *work) Engine {
+	if b.On == nil {
+		return Multiprocessors
+	}
+	return b.On(w.name)
+}
+
+// begin begins the next work of a stream. The nodes of a graph count like work that moves nothing.
+func (b *byTime) begin(s *stream) {
+	next := &s.queue[0]
+	w, from := next.work, b.from(s)
 	if w.kind == workGraph {
-		return time.Duration(len(w.exec.nodes)) * b.Work(0, 0)
+		starts, _, _ := b.Work(0, 0)
+		next.begun, next.ends = true, from+time.Duration(len(w.exec.nodes))*starts
+		return
 	}
 	bytes := w.moves
 	for _, r := range append(w.reads[:len(w.reads):len(w.reads)], w.writes...) {
 		bytes += r.Bytes
 	}
-	return b.Work(bytes, w.operations)
+	starts, computes, share := b.Work(bytes, w.operations)
+	at := engineOf{s.device, b.engine(w)}
+	switch at.engine {
+	case Beside:
+		next.begun, next.ends = true, from+starts+computes
+		return
+	case FromHost, ToHost:
+		share = 1
+	}
+	if b.busy[at] == nil {
+		b.busy[at] = &usage{}
+	}
+	next.begun, next.ends = true, b.busy[at].take(from+starts, computes, share)
 }
 
-// end is when the next work of a stream is over.
-func (b *byTime) end(s *stream) time.Duration {
-	next := s.queue[0]
-	return max(s.clock, next.given) + next.late + b.takes(next.work)
+// from is when the next work of a stream can begin.
+func (b *byTime) from(s *stream) time.Duration {
+	return max(s.clock, s.queue[0].given) + s.queue[0].late
 }
 
-// earliest is the stream whose next work is over first, of those that are ready.
-func (b *byTime) earliest(ready []*stream) *stream {
-	first := ready[0]
-	for _, s := range ready[1:] {
-		if b.end(s) < b.end(first) {
-			first = s
+// next is the stream in which something happens first, of those that are ready, and when: its next work begins, or what
+// has begun is over. What begins first has the device before what begins later, so that nothing changes when work is
+// over that has begun.
+func (b *byTime) next(ready []*stream) (first *stream, at time.Duration) {
+	for _, s := range ready {
+		t := s.queue[0].ends
+		if !s.queue[0].begun {
+			t = b.from(s)
+		}
+		if first == nil || t < at {
+			first, at = s, t
 		}
 	}
-	return first
+	return first, at
+}
+
+// happen lets that happen.
+func (b *byTime) happen(g *GPU, s *stream) {
+	if !s.queue[0].begun {
+		b.begin(s)
+		return
+	}
+	s.clock = s.queue[0].ends
+	g.run(s.take())
+	s.passed(s.clock)
 }
 
 // pass does the work that is over by the host's clock.
 func (b *byTime) pass(g *GPU) {
 	for g.machine.queued.items > 0 {
 		ready := g.ready()
-		if len(ready) == 0 {
+		s, at := b.next(ready)
+		if s == nil || at > b.now {
 			return
 		}
-		s := b.earliest(ready)
-		if b.end(s) > b.now {
-			return
-		}
-		b.step(g, s)
+		b.happen(g, s)
 	}
-}
-
-func (b *byTime) step(g *GPU, s *stream) {
-	s.clock = b.end(s)
-	g.run(s.take())
-	s.passed(s.clock)
 }
 
 // force does work until a mark is complete, or cannot be, and has the host wait until then.
@@ -126,7 +202,8 @@ func (b *byTime) force(g *GPU, m mark) {
 		if len(ready) == 0 || m.needed() == nil {
 			return
 		}
-		b.step(g, b.earliest(ready))
+		s, _ := b.next(ready)
+		b.happen(g, s)
 	}
 	if m.stream != nil {
 		b.now = max(b.now, m.stream.clock)

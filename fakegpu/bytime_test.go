@@ -1,6 +1,7 @@
 package fakegpu
 
 import (
+	"math/rand/v2"
 	"testing"
 	"time"
 
@@ -9,12 +10,25 @@ import (
 
 const ms = time.Millisecond
 
-// timed is a machine on which to give work takes the host 1 ms, or 11 if its name is new, any other call nothing,
-// and work as many milliseconds as it moves bytes.
-func timed(t *testing.T) (*GPU, *byTime) {
+// inMilliseconds are durations by which to give work takes the host 1 ms, any other call nothing, and work as many
+// milliseconds as it moves bytes, for a share in hundredths of the device that is its operations.
+func inMilliseconds() Durations {
+	return Durations{
+		Give: func() time.Duration { return ms },
+		Work: func(bytes, operations uint64) (starts, computes time.Duration, share float64) {
+			return 0, time.Duration(bytes) * ms, float64(operations) / 100
+		},
+		On: func(name string) Engine {
+			return map[string]Engine{"in": FromHost, "out": ToHost, "beside": Beside}[name]
+		},
+	}
+}
+
+// timed is a machine with such durations.
+func timed(t *testing.T, d Durations) timedRun {
 	t.Helper()
-	s := ByTime(Durations{Give: ms, First: 10 * ms, Work: func(bytes, _ uint64) time.Duration { return time.Duration(bytes) * ms }})
-	return NewMachine(Config{Schedule: s}).NewProcess(), s.(*byTime)
+	s := ByTime(d)
+	return timedRun{t, NewMachine(Config{Schedule: s, Devices: Devices(1, 1<<30)}).NewProcess(), s.(*byTime)}
 }
 
 // A timedRun is a program on such a machine, whose calls must not fail.
@@ -37,8 +51,22 @@ func (r timedRun) stream() spec.Stream {
 	return s
 }
 
+// works gives work that is in no other's way, and shares gives work that has a share of the device, in hundredths.
 func (r timedRun) works(s spec.Stream, name string, milliseconds uint64) {
-	r.must(r.g.LaunchSized(spec.Launch{Stream: s, Name: name}, milliseconds, 0))
+	r.shares(s, name, milliseconds, 0)
+}
+
+func (r timedRun) shares(s spec.Stream, name string, milliseconds, share uint64) {
+	r.must(r.g.LaunchSized(spec.Launch{Stream: s, Name: name}, milliseconds, share))
+}
+
+// ends says when all that was given to a stream is over.
+func (r timedRun) ends(s spec.Stream, want time.Duration) {
+	r.t.Helper()
+	r.must(r.g.SynchronizeStream(0, s))
+	if got := r.g.streams[s].clock; got != want {
+		r.t.Errorf("the stream is done at %v, not %v", got, want)
+	}
 }
 
 func (r timedRun) event(s spec.Stream) spec.EventHandle {
@@ -60,8 +88,14 @@ func (r timedRun) over(e spec.EventHandle, since time.Duration, want bool) {
 
 // Work is over when the host has come to its end, and streams run beside each other unless they wait.
 func TestByTime(t *testing.T) {
-	g, b := timed(t)
-	r := timedRun{t, g, b}
+	d := inMilliseconds()
+	d.On = nil
+	d.First = func(string, uint64) time.Duration { return 10 * ms }
+	d.Work = func(bytes, _ uint64) (starts, computes time.Duration, share float64) {
+		return time.Duration(bytes) * ms, 0, 1
+	}
+	r := timed(t, d)
+	g, b := r.g, r.b
 	first, second := r.stream(), r.stream()
 	r.works(first, "a", 20) // given at 11, over at 31
 	long := r.event(first)
@@ -95,40 +129,39 @@ func TestByTime(t *testing.T) {
 
 // The name of a kernel takes longer once.
 func TestByTimeFirst(t *testing.T) {
-	g, b := timed(t)
-	r := timedRun{t, g, b}
-	for _, name := range []string{"a", "b", "a", "b"} {
+	d := inMilliseconds()
+	d.First = func(name string, _ uint64) time.Duration {
+		return map[string]time.Duration{"a": 10 * ms, "b": 7 * ms}[name]
+	}
+	r := timed(t, d)
+	for _, name := range []string{"a", "b", "c", "a", "b"} {
 		r.works(0, name, 0)
 	}
-	if b.now != 24*ms {
-		t.Error(b.now)
+	if r.b.now != 22*ms {
+		t.Error(r.b.now)
 	}
 }
 
 // A wait is for what the event marked, not for what its stream was given later.
 func TestByTimeWaitsForTheMark(t *testing.T) {
-	g, b := timed(t)
-	r := timedRun{t, g, b}
+	r := timed(t, inMilliseconds())
 	first, second := r.stream(), r.stream()
-	r.works(first, "a", 10) // over at 21
+	r.works(first, "beside", 10) // over at 11
 	e := r.event(first)
-	r.works(second, "a", 30) // given at 12, over at 42
-	r.must(g.WaitEvent(0, second, e))
-	r.works(first, "a", 100)
-	r.works(second, "a", 1)
-	r.must(g.SynchronizeStream(0, second))
-	if b.now != 43*ms {
-		t.Errorf("the second stream is over at %v", b.now)
-	}
+	r.works(second, "beside", 30) // given at 2, over at 32
+	r.must(r.g.WaitEvent(0, second, e))
+	r.works(first, "beside", 100)
+	r.works(second, "beside", 1)
+	r.ends(second, 33*ms)
 }
 
 // What is late begins later, and what waits for it too.
 func TestByTimeLate(t *testing.T) {
-	b := ByTime(Durations{
-		Give: ms, Work: func(bytes, _ uint64) time.Duration { return time.Duration(bytes) * ms },
-		Late: func(name string, n uint64) time.Duration { return time.Duration(n*uint64(len(name))) * ms },
-	}).(*byTime)
-	r := timedRun{t, NewMachine(Config{Schedule: b}).NewProcess(), b}
+	d := inMilliseconds()
+	d.On = func(string) Engine { return Beside }
+	d.Late = func(name string, n uint64) time.Duration { return time.Duration(n*uint64(len(name))) * ms }
+	r := timed(t, d)
+	b := r.b
 	first, second := r.stream(), r.stream()
 	r.works(first, "", 2)    // given at 1, over at 3
 	r.works(first, "ab", 10) // given at 2, begins at 3 + 4, over at 17
@@ -143,5 +176,92 @@ func TestByTimeLate(t *testing.T) {
 	r.must(r.g.SynchronizeEvent(last))
 	if b.now != 27*ms {
 		t.Errorf("the second stream is done at %v", b.now)
+	}
+}
+
+// Work shares the device: what begins later has what is left, and all of its share again when that before it is over.
+func TestByTimeShares(t *testing.T) {
+	r := timed(t, inMilliseconds())
+	first, second, third, fourth, beside := r.stream(), r.stream(), r.stream(), r.stream(), r.stream()
+	r.shares(first, "a", 10, 75)      // given at 1, over at 11
+	r.shares(second, "a", 10, 75)     // from 2: 9 with a quarter of the device, and then 7 with three
+	r.shares(third, "a", 4, 100)      // from 3: nothing until 11, a quarter for 7, and then 2.25 with all of it
+	r.shares(beside, "beside", 5, 50) // from 4
+	r.shares(fourth, "a", 8, 25)      // nothing until 20.25
+	r.ends(beside, 9*ms)
+	r.ends(first, 11*ms)
+	r.ends(second, 18*ms)
+	r.ends(third, 20250*time.Microsecond)
+	r.ends(fourth, 28250*time.Microsecond)
+}
+
+// Copies from the host are one after the other, whatever their streams, and beside them are those to the host and kernels.
+func TestByTimeCopies(t *testing.T) {
+	r := timed(t, inMilliseconds())
+	first, second, third := r.stream(), r.stream(), r.stream()
+	r.works(first, "in", 10)       // given at 1
+	r.works(second, "in", 10)      // given at 2
+	r.works(third, "out", 10)      // given at 3
+	r.shares(third, "a", 10, 100)  // given at 4, begins at 13
+	r.shares(second, "a", 10, 100) // given at 5, begins at 23 as the third is done
+	r.ends(first, 11*ms)
+	r.ends(third, 23*ms)
+	r.ends(second, 33*ms)
+}
+
+// An allocation waits for the copies from the host that are under way, as many as it is said, and for no other work.
+func TestByTimeMemory(t *testing.T) {
+	for copies, want := range []time.Duration{13, 21, 31, 41, 41} {
+		d := inMilliseconds()
+		d.Copies, d.Memory = copies, 8*ms
+		r := timed(t, d)
+		side := r.stream()
+		r.works(r.stream(), "out", 1000)
+		r.shares(0, "a", 1000, 100)
+		for range 3 {
+			r.works(side, "in", 10) // the first is given at 3, and over at 13
+		}
+		_, err := r.g.Malloc(0, 1<<20)
+		if r.must(err); r.b.now != want*ms {
+			t.Errorf("%d copies: the host is at %v, not %d ms", copies, r.b.now, want)
+		}
+	}
+}
+
+// The host takes long to let devices reach much of its memory.
+func TestByTimePinned(t *testing.T) {
+	d := inMilliseconds()
+	d.Pin = 2 * ms
+	r := timed(t, d)
+	r.must(r.g.AddHostArea(spec.Range{Ptr: 1 << 40, Bytes: 3 << 19}, nil))
+	if r.b.now != 3*ms {
+		t.Errorf("the host is at %v", r.b.now)
+	}
+}
+
+// usage is what a device does that gives each piece of work what is left of it in each tick.
+func TestUsage(t *testing.T) {
+	drawn := rand.New(rand.NewPCG(1, 2))
+	for range 300 {
+		var u usage
+		var taken []float64 // in each tick
+		from := time.Duration(0)
+		for range 12 {
+			from += time.Duration(drawn.IntN(400))
+			long, share := time.Duration(drawn.IntN(500)), float64(1+drawn.IntN(8))/8
+			end, left := from, share*float64(long)
+			for left > 1e-6 {
+				for int(end) >= len(taken) {
+					taken = append(taken, 0)
+				}
+				free := min(share, 1-taken[end])
+				taken[end] += min(free, left)
+				left -= free
+				end++
+			}
+			if got := u.take(from, long, share); got < end-12 || got > end+12 {
+				t.Fatalf("from %v, %v with %v: over at %v, not %v", int64(from), int64(long), share, int64(got), int64(end))
+			}
+		}
 	}
 }

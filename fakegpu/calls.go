@@ -122,7 +122,7 @@ func (g *GPU) enter(c call) error {
 	g.calls.made[c]++
 	if g.schedule != nil {
 		if b, is := g.schedule.(*byTime); is {
-			b.called(c)
+			b.called(g, c)
 		}
 		g.progress()
 	}

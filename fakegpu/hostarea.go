@@ -20,6 +20,9 @@ func (g *GPU) AddHostArea(r spec.Range, bytes []byte) error {
 		return cudaErrorInvalidValue.in(sayAddHostArea, "%d bytes at %v are there already", r.Bytes, r.Ptr)
 	}
 	g.space.hosts.areas.Set(r.Ptr, &area{Range: r, kind: areaHost, backing: &backing{bytes: r.Bytes, host: bytes}})
+	if b, is := g.schedule.(*byTime); is {
+		b.pinned(r.Bytes)
+	}
 	return nil
 }
 

@@ -64,6 +64,8 @@ type item struct {
 	// For a schedule by time: when it was given, by how much it begins late, and when that was complete which it waits for.
 	given, late time.Duration
 	over        *time.Duration
+	begun       bool
+	ends        time.Duration // if it has begun
 }
 
 // mark is a position in a stream. The zero mark is of no stream, and complete.

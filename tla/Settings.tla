@@ -49,8 +49,9 @@ Spec == Init /\ [][Next]_settingsVars
 HeldBlocksAreAwaited == C!HeldBlocksAreAwaited
 WorkIsAwaited == C!WorkIsAwaited
 
-\* The setting is what the program has set it to.
-SettingsAreKept == [][maxSplit' # maxSplit => Configure(maxSplit')]_settingsVars
+\* The setting is what the program has set it to, and nothing else changes with it.
+SettingsAreKept ==
+    [][maxSplit' # maxSplit => Configure(maxSplit') /\ UNCHANGED <<device, segments, blocks>>]_settingsVars
 
 \* What a malloc returns fits its request by the present setting.  (Of a segment that was split before, an
 \* oversize request can be given a part.)

@@ -41,6 +41,9 @@ func TestFilesOfReleases(t *testing.T) {
 			t.Errorf("%s: 2.%d to 2.%d, releases %s; want 2.%d to 2.%d, %s", test.seen, least, most, got, test.least, test.most, test.releases)
 		}
 	}
+	if got := Between(0, 5); len(got) != 1 || got[0].Name != "2.6" {
+		t.Errorf("an older file than all that are known: %v", got)
+	}
 	if got := Between(16, -1); len(got) != 1 || got[0].Name != "2.15" {
 		t.Errorf("a newer file than all that are known: %v", got)
 	}

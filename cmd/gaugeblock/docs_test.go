@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"gaugeblock/internal/allrows"
+	"gaugeblock/internal/race"
 )
 
 // notRun are the commands of the documents that the test does not run, and why.
@@ -82,7 +83,7 @@ func commandsOf(document string) (commands []string) {
 // project's folders and the files that they name. Long searches are made short. Of a target
 // of make it is checked that there is one.
 func TestCommandsOfDocuments(t *testing.T) {
-	if testing.Short() {
+	if race.Enabled {
 		t.Skip("runs every command")
 	}
 	root, err := filepath.Abs("../..")

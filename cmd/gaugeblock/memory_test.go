@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"gaugeblock/internal/race"
 )
 
 // TestMaxMemory: a file of 20 KB that becomes 20 MB of lists, each of which takes far more
@@ -59,7 +61,7 @@ func writeManyStreams(t *testing.T, file string, streams int) {
 // TestMemoryIsBounded: the peak of the memory of a process is little above --max-memory, though it
 // is looked at only after a collection of garbage.
 func TestMemoryIsBounded(t *testing.T) {
-	if testing.Short() {
+	if race.Enabled {
 		t.Skip("the race detector takes memory of its own")
 	}
 	const limit, above = 32 << 20, 64 << 20

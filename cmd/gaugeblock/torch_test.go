@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"gaugeblock/internal/race"
 	"gaugeblock/tools/torch"
 	"gaugeblock/tools/torch/binary"
 )
@@ -50,7 +51,7 @@ func buildTorchOnce(t *testing.T) {
 }
 
 func TestTorch(t *testing.T) {
-	if testing.Short() {
+	if race.Enabled {
 		t.Skip("builds the adaptor; tools/torch has the same search")
 	}
 	buildTorchOnce(t)

@@ -3,10 +3,13 @@ package cuda
 import (
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -218,6 +221,78 @@ func TestAnyCalls(t *testing.T) {
 			}
 		})
 	}
+}
+
+var updateAnswers = flag.Bool("update-answers", false, "write what TestAnswers compares")
+
+// TestAnswers: what each function answers to such calls is what it answered before: how often which error, and a number
+// for what it wrote. Whether that is CUDA's answer is the matter of other tests; this one sees that none has changed.
+func TestAnswers(t *testing.T) {
+	compiler, err := Compiler("CC", "cc", "gcc", "clang")
+	if err != nil {
+		t.Skip(err)
+	}
+	if err := built(); err != nil {
+		t.Fatal(err)
+	}
+	dir := buildSanitized(t, nil)
+	c := exec.Command(buildCaller(t, compiler, dir), "plain", "7", "30000")
+	c.Env = append(os.Environ(), "TRACE=1", "GAUGEBLOCK_CUDA_DEVICES=2", "GAUGEBLOCK_CUDA_REPORT="+filepath.Join(dir, "report"), "GAUGEBLOCK_CUDA_MEMORY=1GiB")
+	out, err := c.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out[max(0, len(out)-2000):])
+	}
+	got := answersOf(string(out))
+	file := filepath.Join("testdata", "anycalls.txt")
+	if *updateAnswers {
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, now := strings.Split(string(want), "\n"), strings.Split(got, "\n")
+	differ := 0
+	for _, line := range now {
+		if !slices.Contains(before, line) && differ < 20 {
+			differ++
+			t.Errorf("now: %s", line)
+		}
+	}
+	if len(before) != len(now) {
+		t.Errorf("%d functions were called, now %d", len(before), len(now))
+	}
+}
+
+// answersOf is a line for each function: the results, how often each came, and the numbers for what was written.
+func answersOf(trace string) string {
+	type answers struct {
+		results map[int]int
+		written uint32
+	}
+	all := map[string]*answers{}
+	for _, call := range regexp.MustCompile(`(\w+) = (-?\d+) ([0-9a-f]{8})`).FindAllStringSubmatch(trace, -1) {
+		a := all[call[1]]
+		if a == nil {
+			a = &answers{results: map[int]int{}}
+			all[call[1]] = a
+		}
+		result, _ := strconv.Atoi(call[2])
+		sum, _ := strconv.ParseUint(call[3], 16, 32)
+		a.results[result]++
+		a.written = a.written*31 + uint32(sum)
+	}
+	var out strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		fmt.Fprint(&out, name)
+		for _, result := range slices.Sorted(maps.Keys(all[name].results)) {
+			fmt.Fprintf(&out, " %d*%d", all[name].results[result], result)
+		}
+		fmt.Fprintf(&out, " %08x\n", all[name].written)
+	}
+	return out.String()
 }
 
 var fuzzSeconds = flag.Int("fuzz-seconds", 0, "how long TestFuzz looks for a call that crashes; 0: 100,000 inputs")

@@ -9,6 +9,7 @@ import (
 
 	"gaugeblock/conformance"
 	"gaugeblock/internal/allrows"
+	"gaugeblock/internal/race"
 	"gaugeblock/model/bounded"
 	"gaugeblock/model/explore"
 	"gaugeblock/spec"
@@ -32,7 +33,7 @@ var unreachable = map[conformance.Label]string{
 // TestLabels: random walks through the states of the configurations reach all labels of the
 // reference, except those that need actions which the configurations do not have.
 func TestLabels(t *testing.T) {
-	if testing.Short() {
+	if race.Enabled {
 		t.Skip("a thousand walks, of one thread")
 	}
 	reached := conformance.Coverage{}

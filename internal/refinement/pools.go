@@ -37,6 +37,8 @@ func (sys *System) doPool(name string, n []int) error {
 			delete(sys.checkpoints, id) // a checkpoint is dropped with the last use of its pool
 		}
 		return sys.allocator.ReleasePool(0, id)
+	case "EmptyPool":
+		return sys.allocator.EmptyPool(id)
 	}
 	return sys.doCheckpoint(name, id)
 }

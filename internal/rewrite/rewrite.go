@@ -174,3 +174,6 @@ func Overlay(dir string, texts map[string]string) (string, error) {
 	list := filepath.Join(dir, "overlay.json")
 	return list, os.WriteFile(list, text, 0o666)
 }
+
+// Same is the number of the copy of a function that is the same, where copies have numbers.
+const Same = -1

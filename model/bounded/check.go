@@ -51,6 +51,7 @@ var modules = map[string]func(*tlc.Config) (Module, error){
 	"checkpoint": func(c *tlc.Config) (Module, error) { return openCheckpoint(c) },
 	"two_step":   func(c *tlc.Config) (Module, error) { return openTwoStepMalloc(c) },
 	"current":    openCurrentStream,
+	"pool_cache": openPoolCache,
 	"settings":   openSettings,
 	"garbage":    openGarbageCollection,
 	"callbacks":  openNeedMemory,

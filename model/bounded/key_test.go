@@ -12,6 +12,7 @@ import (
 
 	"gaugeblock/internal/allrows"
 	_ "gaugeblock/internal/gcpercent"
+	"gaugeblock/internal/race"
 	"gaugeblock/model/bounded"
 	"gaugeblock/spec"
 	"gaugeblock/tla"
@@ -56,8 +57,8 @@ func steps(m bounded.Module, s *bounded.State) (list []string) {
 // TestDecoder: every reachable state can be made again from its key. It has the same key,
 // the same text, and the same steps.
 func TestDecoder(t *testing.T) {
-	if testing.Short() {
-		t.Skip("goroutines share nothing here, and -short is for the race detector")
+	if race.Enabled {
+		t.Skip("goroutines share nothing here")
 	}
 	modules := smallModules(t)
 	for i, name := range slices.Sorted(maps.Keys(modules)) {
@@ -228,8 +229,8 @@ type keyCheck struct {
 // the steps are the same. What a key leaves out follows from it. A field of State that is
 // not in the table is an error.
 func TestKey(t *testing.T) {
-	if testing.Short() {
-		t.Skip("goroutines share nothing here, and -short is for the race detector")
+	if race.Enabled {
+		t.Skip("goroutines share nothing here")
 	}
 	inSome, visited := map[string]bool{}, map[string]bool{}
 	for name, m := range smallModules(t) {

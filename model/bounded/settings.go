@@ -66,11 +66,13 @@ func (m *Settings) property(name string, fair [][]int, to *explore.Options[*mode
 	return true
 }
 
-// settingsAreKept: a setting is what the program has set it to, and no other step changes it.
+// settingsAreKept: a setting is what the program has set it to, no other step changes it, and it changes no memory.
 func (m *Settings) settingsAreKept(from *model.State, label int, to *model.State) bool {
 	for i, value := range m.values {
 		if label == m.configure.label(i) {
-			return to.Config.MaxSplitSize == value
+			kept := *from
+			kept.Config, kept.Counters = to.Config, to.Counters
+			return to.Config.MaxSplitSize == value && kept.Equal(*to)
 		}
 	}
 	return to.Config.MaxSplitSize == from.Config.MaxSplitSize

@@ -120,6 +120,8 @@ func (t *Tracer) Step(from *model.State, label string, to *model.State) error {
 		t.add(to, trace.Op{Kind: trace.OpDrain, Stream: oldest})
 	case "EmptyCache":
 		t.add(to, trace.Op{Kind: trace.OpEmptyCache})
+	case "EmptyPool":
+		t.add(to, trace.Op{Kind: trace.OpEmptyCache, Pool: PoolID(uint64(arguments[0]))})
 	case "Configure":
 		t.add(to, trace.Op{Kind: trace.OpConfigure, Settings: MaxSplitSettings(uint64(arguments[0]))})
 	default:

@@ -10,6 +10,7 @@ import (
 
 	"gaugeblock/internal/allrows"
 	"gaugeblock/internal/brief"
+	"gaugeblock/internal/race"
 	"gaugeblock/snapshot"
 	"gaugeblock/snapshot/compare"
 	"gaugeblock/snapshot/history"
@@ -89,7 +90,7 @@ func allReports(t *testing.T) (list []*Data) {
 // TestBriefsOfAll: the three lines of each two snapshots, of ranks and of iterations fit, have a cause only of a
 // failure, and say the same sizes as their long texts.
 func TestBriefsOfAll(t *testing.T) {
-	if testing.Short() {
+	if race.Enabled {
 		t.Skip("goroutines share nothing here")
 	}
 	list := allReports(t)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"gaugeblock/internal/allrows"
+	"gaugeblock/internal/race"
 	"gaugeblock/snapshot"
 	"gaugeblock/snapshot/compare"
 	"gaugeblock/snapshot/history"
@@ -24,8 +25,8 @@ const mostCut = 16_000
 // does, and predicted under other settings and limits. What is true is what the requests of the
 // whole record come to, from the cut on. No range may be without it, and no failure be told falsely.
 func TestCutRealRecords(t *testing.T) {
-	if testing.Short() {
-		t.Skip("goroutines share nothing here, and -short is for the race detector")
+	if race.Enabled {
+		t.Skip("goroutines share nothing here")
 	}
 	count := lateCount{}
 	for i, name := range wholeRecords(t) {

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"gaugeblock/internal/race"
 	"gaugeblock/snapshot/compare"
 	"gaugeblock/snapshot/history"
 	"gaugeblock/snapshot/tell"
@@ -47,8 +48,8 @@ func compareTrace(t *testing.T, file string, o compare.Options) *compare.Compari
 // TestEveryTrace: every recorded trace that the project has is compared or refused, and an
 // exact result has the recorded statistics.
 func TestEveryTrace(t *testing.T) {
-	if testing.Short() {
-		t.Skip("goroutines share nothing here, and -short is for the race detector")
+	if race.Enabled {
+		t.Skip("goroutines share nothing here")
 	}
 	files, err := filepath.Glob("../../tests/golden/testdata/*.jsonl.gz")
 	if err != nil || len(files) == 0 {

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"gaugeblock/internal/race"
 	"gaugeblock/snapshot"
 	"gaugeblock/snapshot/compare"
 	"gaugeblock/snapshot/history"
@@ -111,8 +112,8 @@ func (c lateCount) predictions() int {
 
 // TestLatePrograms counts what is exact, in its range, up to the limit, and not told; 0 may be false.
 func TestLatePrograms(t *testing.T) {
-	if testing.Short() {
-		t.Skip("goroutines share nothing here, and -short is for the race detector")
+	if race.Enabled {
+		t.Skip("goroutines share nothing here")
 	}
 	count := lateCount{}
 	for seed := uint64(1); count.predictions() < *cases; seed++ {

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"gaugeblock/internal/race"
 	"gaugeblock/snapshot"
 	"gaugeblock/snapshot/compare"
 	"gaugeblock/snapshot/history"
@@ -57,8 +58,8 @@ func (r *realRun) played() *played {
 
 // TestRealPrograms counts what is exact, in its range, and not told; nothing may be false.
 func TestRealPrograms(t *testing.T) {
-	if testing.Short() {
-		t.Skip("goroutines share nothing here, and -short is for the race detector")
+	if race.Enabled {
+		t.Skip("goroutines share nothing here")
 	}
 	files, err := filepath.Glob("testdata/real/*.jsonl.gz")
 	if *truths != "" {

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"gaugeblock/internal/race"
 	"gaugeblock/snapshot"
 	"gaugeblock/snapshot/compare"
 	"gaugeblock/snapshot/history"
@@ -68,8 +69,8 @@ func TestReportsMore(t *testing.T) {
 // TestLateRecords: records of whole runs and of the same runs that begin late, predicted
 // under other settings and limits. What is exact must be true, and what is not in its range.
 func TestLateRecords(t *testing.T) {
-	if testing.Short() {
-		t.Skip("goroutines share nothing here, and -short is for the race detector")
+	if race.Enabled {
+		t.Skip("goroutines share nothing here")
 	}
 	const folder = "../../../shared/snapshots-late"
 	files, _ := filepath.Glob(filepath.Join(folder, "*.json"))

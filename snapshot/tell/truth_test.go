@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"gaugeblock/internal/race"
 	"gaugeblock/snapshot"
 	"gaugeblock/snapshot/compare"
 	"gaugeblock/snapshot/history"
@@ -123,8 +124,8 @@ var notExact = map[string][]compare.InexactReason{
 // under the default settings without a limit. All statistics must be the true
 // ones. Where that cannot be, the reasons must be right, and the true peak in the range.
 func TestPredictions(t *testing.T) {
-	if testing.Short() {
-		t.Skip("goroutines share nothing here, and -short is for the race detector")
+	if race.Enabled {
+		t.Skip("goroutines share nothing here")
 	}
 	runs := recordedRuns(t)
 	for _, name := range slices.Sorted(maps.Keys(runs)) {
@@ -206,8 +207,8 @@ func TestFailureDependentPrograms(t *testing.T) {
 // TestRecordsComeOut reproduces recorded runs under all settings: every allocation must
 // have its recorded address.
 func TestRecordsComeOut(t *testing.T) {
-	if testing.Short() {
-		t.Skip("goroutines share nothing here, and -short is for the race detector")
+	if race.Enabled {
+		t.Skip("goroutines share nothing here")
 	}
 	for _, name := range slices.Sorted(maps.Keys(recordedRuns(t))) {
 		t.Run(name, func(t *testing.T) {
@@ -249,8 +250,8 @@ func TestFailure(t *testing.T) {
 // TestRecordedRuns: for the settings and the limit of the recorded run the statistics are
 // the true ones, whichever settings those are.
 func TestRecordedRuns(t *testing.T) {
-	if testing.Short() {
-		t.Skip("goroutines share nothing here, and -short is for the race detector")
+	if race.Enabled {
+		t.Skip("goroutines share nothing here")
 	}
 	runs := recordedRuns(t)
 	for _, name := range slices.Sorted(maps.Keys(runs)) {

@@ -35,6 +35,7 @@ var mayImport = map[string][]string{
 	"internal/rulenotes":  {"internal/checkout"},
 	"internal/allrows":    {},
 	"internal/gcpercent":  {},
+	"internal/race":       {},
 	"internal/getenv":     {},
 	"internal/rewrite":    {},
 	"internal/inorder":    {},

@@ -29,7 +29,7 @@ type area struct {
 //	{config}   settings
 var areas = map[string]area{
 	"core": {
-		setups: []string{"streams=2", "streams=2 limit=24MiB memory=64MiB functions=(observer-calls)", "streams=2 limit=48MiB memory=64MiB settings=(max_split_size_mb:20)", "streams=2 callback=(x,n1,y)", "limit=48MiB memory=64MiB settings=(garbage_collection_threshold:0.4) streams=2"},
+		setups: []string{"streams=2 recorded", "streams=2 recorded limit=24MiB memory=64MiB functions=(observer-calls)", "streams=2 limit=48MiB memory=64MiB settings=(max_split_size_mb:20)", "streams=2 callback=(x,n1,y)", "limit=48MiB memory=64MiB settings=(garbage_collection_threshold:0.4) streams=2"},
 		before: "malloc x {size}; malloc y {size} stream=1; malloc z {size}; free z",
 		ops: []string{
 			"malloc {new} {size}", "malloc {new} {size}", "malloc {new} {size} stream=1", "free {x}", "free {x}", "free {x}",
@@ -51,7 +51,7 @@ var areas = map[string]area{
 		},
 	},
 	"released": {
-		setups: []string{"streams=2 settings=(release_lock_on_cudamalloc:True)", "streams=2 limit=48MiB memory=64MiB settings=(release_lock_on_cudamalloc:True)"},
+		setups: []string{"streams=2 recorded settings=(release_lock_on_cudamalloc:True)", "streams=2 recorded limit=48MiB memory=64MiB settings=(release_lock_on_cudamalloc:True)"},
 		before: "malloc x {size}; malloc y {size}",
 		ops: []string{
 			"malloc {new} {size}", "malloc {new} {size}", "malloc {new} 20MiB stream={s}", "free {x}", "free {x}", "record_stream {x} stream=2",

@@ -121,7 +121,7 @@ func (h *History) actionsOf(c *Call) int {
 	if !kinds[c.Op.Kind].allocates || h.Setup.Strict {
 		return of
 	}
-	if h.Setup.releasesLock() || len(h.Setup.Callback) > 0 {
+	if h.Setup.releasesLock() || h.Setup.hasCallbacks() {
 		of = mostActions
 	}
 	if h.Setup.Uncached || h.Program.togglesCaching() {

@@ -28,6 +28,8 @@ type execution struct {
 	trackers int     // that were registered
 	tracked  [][]int // by device: the trackers that were called; see differentDevices
 
+	torn error // a snapshot whose history is of another time: see recorded_test.go
+
 	lock   programLock
 	points *points.Run // nil unless the allocator is instrumented
 }
@@ -85,7 +87,7 @@ func newExecution(s *Setup, p *Program) (*execution, error) {
 	if x.allocator, err = s.newAllocator(driver, func() { x.pause(s.Pauses) }); err != nil {
 		return nil, err
 	}
-	return x, errors.Join(x.registerCallback(), x.registerFunctions())
+	return x, errors.Join(x.registerCallback(), x.registerFunctions(), x.recordFromStart())
 }
 
 // threadState is that of a thread.

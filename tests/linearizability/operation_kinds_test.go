@@ -116,6 +116,7 @@ var modelKinds = map[trace.OpKind]kind{
 		do: func(x *execution, c *Call) {
 			snapshot, err := x.allocator.Snapshot()
 			c.Out.Layout, c.Out.Err = trace.Layout(&snapshot), err
+			x.compareHistory(&snapshot)
 		},
 		result: func(c *Call) string { return formatLayout(c.Out.Layout) },
 		query:  (*tracer).expectLayout,

@@ -1,6 +1,7 @@
 package linearizability
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"iter"
@@ -87,7 +88,7 @@ func (x *execution) wrongs(h *History) error {
 	if v := x.gpu.Violations(); len(v) > 0 {
 		return &Failure{h, fmt.Errorf("%v", v[0])}
 	}
-	if err := x.brokenInvariants(); err != nil {
+	if err := cmp.Or(x.torn, x.brokenInvariants()); err != nil {
 		return &Failure{h, err}
 	}
 	if err := x.differentDevices(); err != nil {

@@ -45,6 +45,9 @@ type Setup struct {
 	// does: driver calls that fail, pools with memory of their own, reuse within a capture.
 	Unjudged bool
 
+	// Recorded: the history is recorded from the start, and every snapshot must be what its history says.
+	Recorded bool
+
 	// Strict checks every malloc as one action, even where the allocator releases
 	// its lock.
 	Strict bool
@@ -108,6 +111,9 @@ func (s *Setup) String() string {
 	if s.Unjudged {
 		words = append(words, "unjudged")
 	}
+	if s.Recorded {
+		words = append(words, "recorded")
+	}
 	if s.Strict {
 		words = append(words, "strict")
 	}
@@ -141,6 +147,8 @@ func (s *Setup) Set(key string, values []string) (err error) {
 		s.Strict = true
 	case "unjudged":
 		s.Unjudged = true
+	case "recorded":
+		s.Recorded = true
 	case "uncached":
 		s.Uncached = true
 	default:
@@ -165,6 +173,11 @@ func (s *Setup) stream(dev spec.Device, index int) spec.Stream {
 	return spec.Stream(100*(int(dev)+1) + index)
 }
 
+// hasCallbacks reports whether a malloc calls functions that are to free memory, for which it releases the lock.
+func (s *Setup) hasCallbacks() bool {
+	return len(s.Callback) > 0 || slices.ContainsFunc(s.Functions, func(f string) bool { return strings.HasPrefix(f, "callback-") })
+}
+
 // initial is the specification's state of a device at the start.
 func (s *Setup) initial(dev spec.Device) (model.State, error) {
 	g := spec.DefaultGeometry()
@@ -173,7 +186,7 @@ func (s *Setup) initial(dev spec.Device) (model.State, error) {
 		return model.State{}, err
 	}
 	state := model.New(dev, s.Memory, cfg, g, upstream.Rules{})
-	state.FreeMemoryCallbacks = len(s.Callback) > 0 || slices.ContainsFunc(s.Functions, func(f string) bool { return strings.HasPrefix(f, "callback-") })
+	state.FreeMemoryCallbacks = s.hasCallbacks()
 	state, result := state.SetMemoryFraction(s.fraction())
 	return state, result.Err
 }

@@ -188,10 +188,14 @@ func (b *bench) measure(t *test, number int) error {
 // all tries each mutant, and says at once what became of it.
 func (b *bench) all(equivalent arguments) (r result) {
 	var mutex sync.Mutex
+	vetted := b.vet()
 	inParallel(b.workers, len(b.order), func(i int) {
 		number := b.order[i]
 		m := b.mutants[number]
-		by := b.try(number)
+		by := "go vet"
+		if !vetted[number] {
+			by = b.try(number)
+		}
 		mutex.Lock()
 		defer mutex.Unlock()
 		survives := "SURVIVES"

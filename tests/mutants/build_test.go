@@ -63,19 +63,37 @@ func (b *build) compile() (bad map[int]bool, err error) {
 	if err == nil {
 		return nil, nil
 	}
-	bad = map[int]bool{}
-	for _, found := range regexp.MustCompile(`(?m)^(\S+\.go):(\d+):`).FindAllSubmatch(out, -1) {
-		for file, v := range b.files {
-			line, err := strconv.Atoi(string(found[2]))
-			if filepath.Base(file) == filepath.Base(string(found[1])) && err == nil && line <= len(v.owners) && v.owners[line-1] > 0 {
-				bad[v.owners[line-1]] = true
-			}
-		}
-	}
-	if len(bad) == 0 {
+	if bad = b.toBlame(out); len(bad) == 0 {
 		return nil, fmt.Errorf("the mutants do not compile, and no mutant is to blame:\n%s", out)
 	}
 	return bad, nil
+}
+
+// toBlame are the mutants in whose lines the go command has found something.
+func (b *build) toBlame(out []byte) map[int]bool {
+	found := map[int]bool{}
+	for _, at := range regexp.MustCompile(`(?m)^(?:vet: )?(\S+\.go):(\d+):`).FindAllSubmatch(out, -1) {
+		for file, v := range b.files {
+			line, err := strconv.Atoi(string(at[2]))
+			if filepath.Base(file) == filepath.Base(string(at[1])) && err == nil && line <= len(v.owners) && v.owners[line-1] > 0 {
+				found[v.owners[line-1]] = true
+			}
+		}
+	}
+	return found
+}
+
+// vet are the mutants that "go test" notices before it runs a test: such as a format whose arguments do not fit.
+func (b *build) vet() map[int]bool {
+	args := []string{"vet", "-overlay", b.overlay}
+	for _, check := range strings.Fields("atomic bools directive errorsas ifaceassert nilfunc printf stringintconv") {
+		args = append(args, "-"+check)
+	}
+	out, err := b.command(append(args, "./"+b.folder)...).CombinedOutput()
+	if err == nil {
+		return nil
+	}
+	return b.toBlame(out)
 }
 
 // write writes the file of variants of each source file, and the overlay that names them.
@@ -101,6 +119,9 @@ func (b *build) write() error {
 	}
 	texts[filepath.Join(b.root, filepath.FromSlash(b.folder), "mutants_choose.go")] =
 		fmt.Sprintf(addedPackage, b.mutants[b.order[0]].in.pkg, slices.Max(b.order)+1)
+	if *apart {
+		texts[filepath.Join(b.root, filepath.FromSlash(judges), "activate_test.go")] = activating
+	}
 	if err := addOverlay(*base, texts); err != nil {
 		return err
 	}

@@ -84,7 +84,7 @@ var folders = []folder{
 	{"tools/torch/binary", []string{"tools/torch"}},
 	{"cudaimpl:c", []string{"cudaimpl TestDrivers", "tests/gpu"}},
 	{"cudaimpl/pluggable/libgaugeblock/shim:cc", []string{"cudaimpl/pluggable TestShim"}},
-	{"fakegpu/cuda/lib:c", []string{"fakegpu/cuda TestCalls|TestQuestions|TestKernels|TestThreads|TestForms|TestHeaders", "fakegpu/cuda"}},
+	{"fakegpu/cuda/lib:c", []string{"fakegpu/cuda TestAnswers|TestCalls|TestQuestions|TestKernels|TestThreads|TestForms|TestHeaders", "fakegpu/cuda"}},
 	{"fakegpu/cuda/machine", []string{"fakegpu/cuda"}},
 	{"fakegpu/cuda/thin:c", []string{"fakegpu/cuda"}},
 	{"python/gaugeblock:py", []string{"tools/release TestPackage", "tools/release TestWheel"}},
@@ -109,7 +109,7 @@ var ofDevelopers = []string{
 // TestMain tries mutants if it is asked to.
 func TestMain(m *testing.M) {
 	flag.Parse()
-	if !*try && !*prune && !*list {
+	if !*try && !*prune && !*list && !*sum {
 		os.Exit(m.Run())
 	}
 	if err := run(); err != nil {
@@ -131,12 +131,24 @@ var (
 	base    = flag.String("overlay", "", "build with the files of this overlay too")
 	tried   = flag.String("tried", "", "leave out the mutants that this log of earlier runs has")
 	argued  = flag.String("argued", "", "a file of groups of mutants that need not be noticed (see groups_test.go)")
+	apart   = flag.Bool("apart", false, "tell changed properties apart from the right ones (see apart_test.go)")
+	write   = flag.String("write", "", "write the overlay of the mutants into this folder, print their numbers and names, and do nothing")
+	asked   = flag.String("asked", "", "with -apart, ask in what this file lists, and not in all: mistakes, configurations, and mutants of the overlay in these")
+	within  = flag.Duration("for", 0, "with -apart, begin no configuration after so long")
+	sum     = flag.Bool("sum", false, "print tables by room and by operator of the logs that are named, and do nothing")
 	prune   = flag.Bool("prune", false, "take the arguments about what is no mutant any more out of "+equivalentFile)
 )
 
 func run() error {
 	root, err := checkout.Root()
 	if err != nil {
+		return err
+	}
+	if *sum {
+		t, err := newTables(flag.Args())
+		if err == nil {
+			fmt.Print(t)
+		}
 		return err
 	}
 	equivalent, err := readEquivalent(filepath.Join(root, equivalentFile))
@@ -198,16 +210,27 @@ func run() error {
 
 // tryAll tries the first n mutants of a folder that compile.
 func (b *bench) tryAll(root, folder string, tests []string, chosen []mutant, n int, equivalent arguments) (r result, err error) {
-	dir, err := os.MkdirTemp("", "mutants")
-	if err != nil {
-		return r, err
+	dir := *write
+	if dir == "" {
+		if dir, err = os.MkdirTemp("", "mutants"); err != nil {
+			return r, err
+		}
+		defer os.RemoveAll(dir)
 	}
-	defer os.RemoveAll(dir)
 	built, broken, err := newBuild(root, dir, folder, chosen, n)
 	if err != nil {
 		return r, err
 	}
 	b.build = built
+	if *write != "" {
+		for _, number := range b.order {
+			fmt.Printf("%d\t%s\n", number, b.mutants[number].name())
+		}
+		return r, nil
+	}
+	if *apart {
+		return b.tellApart()
+	}
 	if b.race {
 		tests = []string{"tests/concurrent", folder}
 	}

@@ -16,7 +16,7 @@ import (
 const (
 	variable     = "GAUGEBLOCK_MUTANT"
 	reachedFile  = "GAUGEBLOCK_MUTANTS_REACHED"
-	same         = -1
+	same         = rewrite.Same
 	addedPackage = `package %s
 
 import (
@@ -36,6 +36,20 @@ func mutantReached(number int) {
 	if !mutantsReached[number].Load() && !mutantsReached[number].Swap(true) {
 		fmt.Fprintln(mutantsFile, number)
 	}
+}
+
+// ActivateMutant makes the calls that follow those of a mutant, in a process of one thread.
+func ActivateMutant(number int) { activeMutant = number }
+
+// MutantsReached are the mutants that were reached since it was called.
+func MutantsReached() (numbers []int) {
+	for i := range mutantsReached {
+		if mutantsReached[i].Load() {
+			mutantsReached[i].Store(false)
+			numbers = append(numbers, i)
+		}
+	}
+	return numbers
 }
 `
 )

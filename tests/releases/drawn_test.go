@@ -7,6 +7,7 @@ import (
 	"gaugeblock/alloc"
 	"gaugeblock/conformance"
 	"gaugeblock/conformance/perform"
+	"gaugeblock/internal/race"
 	"gaugeblock/internal/rulenotes"
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
@@ -33,7 +34,7 @@ var drawnIn = map[string]string{
 // lockstep with PyTorch have too, reach each rule: an allocator that differs from another one in
 // this rule alone departs from it.
 func TestEveryRuleIsDrawn(t *testing.T) {
-	if testing.Short() {
+	if race.Enabled {
 		t.Skip("goroutines share nothing here")
 	}
 	reasons, err := rulenotes.Read()

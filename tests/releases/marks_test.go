@@ -6,6 +6,7 @@ import (
 	"gaugeblock/alloc"
 	"gaugeblock/conformance"
 	"gaugeblock/conformance/perform"
+	"gaugeblock/internal/race"
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
 	"gaugeblock/upstream"
@@ -66,7 +67,7 @@ func (o *oneCapture) MarkCaptureEnd(dev spec.Device) error {
 // TestMarksAreDrawn: the programs find an allocator that follows the release of its rules but for who calls, or how
 // many captures are marked.
 func TestMarksAreDrawn(t *testing.T) {
-	if testing.Short() {
+	if race.Enabled {
 		t.Skip("goroutines share nothing here")
 	}
 	release, _ := upstream.Find("2.13")

@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// TestShortSkipsAreListed: what a test skips with -short only is on the list. Without this, "make race"
+// TestShortSkipsAreListed: what a test skips with -short or the race detector only, which come together, is on the list. Without this, "make race"
 // would be the first to notice that a line is missing, and "make test" would pass.
 func TestShortSkipsAreListed(t *testing.T) {
 	text, err := os.ReadFile("skips.txt")
@@ -53,14 +53,14 @@ func TestShortSkipsAreListed(t *testing.T) {
 	}
 }
 
-// shortSkip is a skip of a test that runs without -short.
+// shortSkip is a skip of a test that runs without -short and the race detector.
 type shortSkip struct {
 	at       token.Position
 	function string // the function that skips: a test, or what tests call
 	says     string
 }
 
-// shortSkips finds "if testing.Short() { t.Skip(TEXT) }" in a file.
+// shortSkips finds "if testing.Short() { t.Skip(TEXT) }", and the same with race.Enabled, in a file.
 func shortSkips(t *testing.T, path string) (skips []shortSkip) {
 	files := token.NewFileSet()
 	file, err := parser.ParseFile(files, path, nil, parser.SkipObjectResolution)
@@ -84,11 +84,13 @@ func shortSkips(t *testing.T, path string) (skips []shortSkip) {
 	return skips
 }
 
-// asksShort reports whether a condition holds with -short only: it is testing.Short(), or has it beside "&&".
+// asksShort reports whether a condition holds with -short only: it is testing.Short() or race.Enabled, or has one beside "&&".
 func asksShort(cond ast.Expr) bool {
 	switch e := cond.(type) {
 	case *ast.CallExpr:
 		return called(e) == "Short"
+	case *ast.SelectorExpr:
+		return e.Sel.Name == "Enabled"
 	case *ast.BinaryExpr:
 		return e.Op == token.LAND && (asksShort(e.X) || asksShort(e.Y))
 	}

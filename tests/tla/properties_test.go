@@ -252,6 +252,16 @@ var changes = map[string]func(s *bounded.State) bool{
 		return len(s.Pools) > 0
 	},
 	"CheckpointRestoresWhatItSaved": dropSegments,
+
+	"EmptyPoolReleasesAll":   func(s *bounded.State) bool { s.Pools = append(s.Pools, model.Pool{ID: bounded.PoolID(1)}); return true },
+	"EmptyPoolReturnsItsOwn": returnMemory,
+	"EmptyPoolWaitsNoLonger": completeAll,
+	"EmptyPoolResolves": func(s *bounded.State) bool {
+		return eachBlock(s, func(_ *model.Segment, b *model.Block) bool {
+			b.State, b.StreamUses = spec.ActivePendingFree, []spec.DeviceStream{{Stream: 1}}
+			return true
+		})
+	},
 }
 
 // loseMalloc lets the program hold one piece of memory less.

@@ -8,12 +8,13 @@ import (
 
 	"gaugeblock/conformance"
 	"gaugeblock/internal/allrows"
+	"gaugeblock/internal/race"
 )
 
 // TestLibraries: sound allocators come out clean, and each planted fault is found, by its
 // rule and with a short program.
 func TestLibraries(t *testing.T) {
-	if testing.Short() {
+	if race.Enabled {
 		t.Skip("many libraries: TestLevels and TestHang have the same goroutines")
 	}
 	const saysFreeStream = `-DCONTRACT="free_stream"` // the library is built with it

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"gaugeblock/conformance"
+	"gaugeblock/internal/race"
 )
 
 // TestForeign: allocators whose sources lie beside the repository are what is known of them: four over
@@ -16,7 +17,7 @@ func TestForeign(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(beside, "taichi")); err != nil {
 		t.Skip("there are no sources beside the repository")
 	}
-	if testing.Short() {
+	if race.Enabled {
 		t.Skip("many libraries: TestLevels and TestHang have the same goroutines")
 	}
 	for _, test := range []struct {

@@ -7,12 +7,13 @@ import (
 
 	"gaugeblock/conformance"
 	"gaugeblock/fakegpu/cuda"
+	"gaugeblock/internal/race"
 )
 
 // TestReference: the reference as libgaugeblock.so decides as the reference in this process,
 // as far as its interface shows it: outcomes and addresses.
 func TestReference(t *testing.T) {
-	if testing.Short() {
+	if race.Enabled {
 		t.Skip("builds the reference as a library, which takes long")
 	}
 	build(t)

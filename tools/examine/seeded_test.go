@@ -10,6 +10,7 @@ import (
 
 	"gaugeblock/conformance"
 	"gaugeblock/internal/allrows"
+	"gaugeblock/internal/race"
 )
 
 var all = flag.Bool("all", false, "all rows of TestSeeded, also those whose long programs take minutes to make short")
@@ -23,7 +24,7 @@ var callsMuch = regexp.MustCompile("^pages.cc|has_64_events")
 // TestSeeded: the allocators are sound, and each mistake that is seeded into them is found: as one
 // of the rules of a line, and by no other rule than these.
 func TestSeeded(t *testing.T) {
-	if testing.Short() {
+	if race.Enabled {
 		t.Skip("many libraries: TestLevels and TestHang have the same goroutines")
 	}
 	const memory = "NoHazard NoIllegalAccess LiveBlocksDisjoint EverythingIsReturned"

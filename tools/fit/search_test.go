@@ -78,6 +78,21 @@ func TestSearchNotMonotone(t *testing.T) {
 	}
 }
 
+// TestSearchFailsBeside: that the neighbours of the answer cannot be tried is an error too.
+func TestSearchFailsBeside(t *testing.T) {
+	for _, beside := range []int{3, 6} {
+		s := &search{low: 1, high: 9, tried: map[int]Try{4: {Value: 4, Fits: true}, 5: {Value: 5}}, try: func(value int) (Try, error) {
+			if value == beside {
+				return Try{}, errInterrupted
+			}
+			return Try{Value: value, Fits: value < 5}, nil
+		}}
+		if err := s.run(); !errors.Is(err, errInterrupted) || len(s.tried) > 6 {
+			t.Errorf("%d: %v, %v", beside, err, s.tried)
+		}
+	}
+}
+
 func TestSearchEndsWithAnError(t *testing.T) {
 	s := &search{low: 1, high: 100, try: func(value int) (Try, error) {
 		if value > 1 {
@@ -108,5 +123,31 @@ func TestSearchRunsOnce(t *testing.T) {
 	}
 	if !slices.Equal(tried, []int{1, 9}) || len(s.points) != 1 {
 		t.Errorf("tried %v, of which %d fit", tried, len(s.points))
+	}
+}
+
+// TestSearchOrder: which values are tried, one after the other.
+func TestSearchOrder(t *testing.T) {
+	steps := func(value int) uint64 { return 1000 + uint64(value/100)*10 }
+	for name, c := range map[string]struct {
+		largest int
+		except  []int
+		peak    func(value int) uint64
+		want    []int
+	}{
+		"the peak does not grow":      {37, nil, func(int) uint64 { return 1000 }, []int{1, 512, 22, 106, 48, 32, 39, 35, 36, 37, 38}},
+		"the peak grows in steps":     {300, nil, steps, []int{1, 512, 22, 106, 274, 442, 348, 308, 290, 298, 302, 299, 300, 301}},
+		"nothing fits":                {0, nil, steps, []int{1, 2}},
+		"all fit":                     {512, nil, steps, []int{1, 512, 511}},
+		"one of those below does not": {300, []int{37, 106}, steps, []int{1, 512, 22, 106, 48, 71, 86, 95, 100, 102, 103, 104, 105, 107, 234, 361, 290, 323, 306, 297, 301, 298, 299, 300, 302}},
+	} {
+		var tried []int
+		s := &search{low: 1, high: 512, room: 1030, try: func(value int) (Try, error) {
+			tried = append(tried, value)
+			return Try{Value: value, Fits: value <= c.largest && !slices.Contains(c.except, value), PeakReserved: c.peak(value)}, nil
+		}}
+		if err := s.run(); err != nil || !slices.Equal(tried, c.want) {
+			t.Errorf("%s: tried %#v, not %v, %v", name, tried, c.want, err)
+		}
 	}
 }

@@ -47,13 +47,13 @@ func TestBound(t *testing.T) {
 	one, two, three, four := reserved(gib, nil), reserved(2*gib, nil), reserved(3*gib, nil), reserved(4*gib, nil)
 	for want, p := range map[string]*scheduled{
 		"the peak does not depend on when work completes": {nil, reserved(gib, lines), map[Schedule]bool{}},
-		depends + "2.00 GiB to 4.00 GiB in 5 runs, probably 3.00 GiB (9.00 GiB if work completes only when the program waits for it)" +
-			", since record_stream is called at b.py:2, a.py:1, c.py:3": inAll(0, reserved(9*gib, lines), four, three, two, three, three),
-		depends + "2.00 GiB to 2.00 GiB in 5 runs, probably 2.00 GiB":                                          inAll(0, two, two, two, two, two, two),
-		depends + "2.00 GiB to 4.00 GiB in 5 runs, probably 4.00 GiB":                                          inAll(0, two, two, four, three, two, two),
-		depends + "2.00 GiB to 4.00 GiB in 5 runs, probably 3.00 GiB":                                          inAll(0, two, two, three, three, three, four),
-		depends + "1024.00 MiB to 3.00 GiB in 5 runs, probably 1024.00 MiB, and it may run out of memory":      inAll(0, three, full, one, one, one, one),
-		depends + "1024.00 MiB to 2.00 GiB in 5 runs, probably 2.00 GiB (3.00 GiB if work completes only when": inAll(0, full, one, two, one, one, one),
+		depends + "2.00 GiB to 4.00 GiB in 3 runs, probably 3.00 GiB (9.00 GiB if work completes only when the program waits for it)" +
+			", since record_stream is called at b.py:2, a.py:1, c.py:3": inAll(0, reserved(9*gib, lines), four, three, two),
+		depends + "2.00 GiB to 2.00 GiB in 3 runs, probably 2.00 GiB":                                          inAll(0, two, two, two, two),
+		depends + "2.00 GiB to 4.00 GiB in 3 runs, probably 4.00 GiB":                                          inAll(0, two, two, four, three),
+		depends + "2.00 GiB to 4.00 GiB in 3 runs, probably 3.00 GiB":                                          inAll(0, two, two, three, four),
+		depends + "1024.00 MiB to 3.00 GiB in 3 runs, probably 1024.00 MiB, and it may run out of memory":      inAll(0, three, full, one, one),
+		depends + "1024.00 MiB to 2.00 GiB in 3 runs, probably 2.00 GiB (3.00 GiB if work completes only when": inAll(0, full, one, two, one),
 	} {
 		first := reserved(gib, nil)
 		r := &Record{Result: first, Summary: first.Summarize()}

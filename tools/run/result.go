@@ -64,7 +64,7 @@ type OtherSettings struct {
 func (r *Result) Failed() (*Answer, *OutOfMemory) {
 	f, _ := r.Failure()
 	for i := range r.Processes {
-		if p := &r.Processes[i]; f != nil && len(p.OOMs) > 0 && f == &p.OOMs[len(p.OOMs)-1] {
+		if p := &r.Processes[i]; len(p.OOMs) > 0 && f == &p.OOMs[len(p.OOMs)-1] {
 			return p, f
 		}
 	}

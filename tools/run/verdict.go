@@ -198,7 +198,7 @@ func smallest(reserved uint64) (best gpus.GPU, found bool) {
 func (a *Answer) untried() string {
 	number, _, _ := strings.Cut(a.Torch, "+")
 	parts := strings.Split(number, ".")
-	if a.Torch == "" || len(parts) < 2 {
+	if len(parts) < 2 {
 		return ""
 	}
 	if release, known := upstream.Find(parts[0] + "." + parts[1]); known && release.Tried != "" {

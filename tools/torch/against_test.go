@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"gaugeblock/internal/allrows"
+	"gaugeblock/internal/race"
 	"gaugeblock/tools/reference"
 	"gaugeblock/tools/replay"
 	"gaugeblock/tools/torch/binary"
@@ -48,7 +49,7 @@ func (c *Cause) has(kind string) bool {
 // TestAgainst: what a release decides differently from the one before is found, each decision with a
 // short program in C++ and as a trace; a release does not differ from itself.
 func TestAgainst(t *testing.T) {
-	if testing.Short() {
+	if race.Enabled {
 		t.Skip("builds the adaptor for each release, and the race detector sees nothing of it")
 	}
 	same := Against{Builds: [2]binary.Options{buildOf(t, "2.12"), buildOf(t, "2.12")}, Areas: []string{"core"}, Operations: 2_000}

@@ -1,11 +1,13 @@
 package torch
 
 import (
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"gaugeblock/internal/race"
 	"gaugeblock/upstream"
 )
 
@@ -52,7 +54,7 @@ it gets the same memory: yes
 a request: done
 `}, {"free_restore_part", "callers/free-beside-restore", `
 the restore gives back the memory that is being freed: yes
-the free: inserted INTERNAL ASSERT FAILED at "/pytorch/c10/cuda/CUDACachingAllocator
+the free: inserted INTERNAL ASSERT FAILED
 allocated: 0 bytes
 it gets the same memory: no
 a request: done
@@ -67,7 +69,7 @@ reserved: 72 MiB
 in bytes: 1048576
 `}, {"open_during_close", "sharing/close-during-open", `
 cudaIpcOpenMemHandle
-another thread opens it: devptr INTERNAL ASSERT FAILED at "/pytorch/c10/cuda/CUDACachingAllocator
+another thread opens it: devptr INTERNAL ASSERT FAILED
 cudaIpcCloseMemHandle
 the first user is gone
 `}, {"throwing_tracker", "misuse/throwing-tracker", `
@@ -87,15 +89,22 @@ a request of 30 MiB: done
 type cplusplusRow struct{ name, row, prints string }
 
 func TestRowsInCplusplus(t *testing.T) {
-	if testing.Short() {
+	if race.Enabled {
 		t.Skip("a program in C++, of which the race detector sees nothing")
 	}
 	o := built(t)
 	program := compileCplusplus(t, o, filepath.Join("testdata", "cplusplus", "rows.cc"))
-	// Memory that was freed does not go on as it was.
-	variables := []string{"GAUGEBLOCK_CUDA_MEMORY=100MiB", "GAUGEBLOCK_CUDA_HAZARDS=off", "MALLOC_PERTURB_=165"}
+	// Memory that was freed does not go on as it was. From 2.13 PyTorch logs each request that fails.
+	variables := []string{"GAUGEBLOCK_CUDA_MEMORY=100MiB", "GAUGEBLOCK_CUDA_HAZARDS=off", "MALLOC_PERTURB_=165", "TORCH_CPP_LOG_LEVEL=ERROR"}
 	for _, r := range cplusplusRows {
+		d := upstream.FindDeviation(r.row)
+		if !within(o.Release().Name, d.From, d.Until) {
+			continue
+		}
 		out, err := onFakeLibraries(t, o, program, variables, r.name)
+		if fmt.Sprint(err) == "exit status 2" && !within(o.Release().Name, "2.11", "") {
+			continue // its entry points came with 2.11
+		}
 		if err != nil {
 			out += strings.TrimSuffix(err.Error(), " (core dumped)") + "\n"
 		}

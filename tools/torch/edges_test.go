@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"gaugeblock/internal/allrows"
+	"gaugeblock/internal/race"
 	"gaugeblock/model/bounded"
 	"gaugeblock/model/explore"
 	"gaugeblock/spec"
@@ -59,7 +60,7 @@ func TestEveryEdge(t *testing.T) {
 // TestEdgesOfRelease: the same with the rules and the library of a release that breaks ties by segment,
 // and takes only a marked capture for one.
 func TestEdgesOfRelease(t *testing.T) {
-	if testing.Short() {
+	if race.Enabled {
 		t.Skip("builds the adaptor, and the race detector sees nothing of it")
 	}
 	dir, err := wheel.Find("2.15")

@@ -52,6 +52,7 @@ func TestOutlived(t *testing.T) {
 // TestCrashIsMadeUpAgain: the program of a crash is made up again as the worker did, here one that
 // exposes forgotten uses: it has a row.
 func TestCrashIsMadeUpAgain(t *testing.T) {
+	forReleases(t, "", "2.12") // by 2.13's rules the seed makes up another program
 	report, err := Search{PyTorch: built(t), Areas: []string{"pools"}, Operations: 1000, Seed: 12}.Run()
 	must(t, err)
 	if len(report.Unexplained) > 0 || report.Listed[rowErased] == 0 {

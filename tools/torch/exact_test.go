@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"gaugeblock/internal/allrows"
+	"gaugeblock/internal/race"
 	binary "gaugeblock/tools/torch/binary"
 	"gaugeblock/tools/torch/wheel"
 	"gaugeblock/upstream"
@@ -17,7 +18,7 @@ import (
 // are split and that are not, in expandable segments, on other streams, at places that are free,
 // allocated or no multiple of 512 bytes.
 func TestMallocAt(t *testing.T) {
-	if testing.Short() {
+	if race.Enabled {
 		t.Skip("builds the adaptor for each release, and the race detector sees nothing of it")
 	}
 	tested := 0

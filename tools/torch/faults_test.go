@@ -49,7 +49,8 @@ var faultPrograms = []string{
 // harms are what a failure can lead to, worst first.
 var harms = []string{"ends the process", "memory used twice", "memory not there", "memory lost", "addresses stay", "later calls fail", "wrong statistics", "no harm"}
 
-// TestFaults: testdata/faults.txt has the table of what comes of each driver call that fails.
+// TestFaults: testdata/faults.txt has the table of what comes of each driver call that fails, with
+// 2.11. With no release does the reference do harm.
 func TestFaults(t *testing.T) {
 	o := built(t)
 	theirs := faultTable(t, func(programs []program) [][]string {
@@ -75,6 +76,9 @@ func TestFaults(t *testing.T) {
 				t.Errorf("%s fails, and the reference: %s", call, harm)
 			}
 		}
+	}
+	if o.Release().Name != "2.11" {
+		return // whose table it is
 	}
 	page, err := os.ReadFile("testdata/faults.txt")
 	if err != nil {

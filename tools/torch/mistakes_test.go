@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"gaugeblock/internal/race"
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
 	"gaugeblock/tools/reference"
@@ -66,7 +67,7 @@ func makeMistake() {
 // TestMistakes: lockstep finds each rule that is another release's, with the libraries of the first
 // release. With -v it prints the table of docs/lab/torch-releases.md.
 func TestMistakes(t *testing.T) {
-	if testing.Short() {
+	if race.Enabled {
 		t.Skip("builds the adaptor for each release, and the race detector sees nothing of it")
 	}
 	this, err := os.Executable()

@@ -30,6 +30,15 @@ func built(t testing.TB) binary.Options {
 	return o
 }
 
+// forReleases skips the test if PyTorch is none of the releases from one until another, which it
+// is about.
+func forReleases(t testing.TB, from, until string) {
+	t.Helper()
+	if name := built(t).Release().Name; !within(name, from, until) {
+		t.Skipf("it is not about PyTorch %s", name)
+	}
+}
+
 // open loads it into this process.
 func open(t testing.TB) {
 	t.Helper()
@@ -58,6 +67,7 @@ func TestArena(t *testing.T) {
 }
 
 func TestGoldenTraces(t *testing.T) {
+	forReleases(t, "2.11", "2.11") // by which they are recorded
 	open(t)
 	files, err := checkout.AllTraces()
 	if err != nil {

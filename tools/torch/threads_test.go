@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"gaugeblock/internal/allrows"
+	"gaugeblock/internal/race"
 )
 
 var threadRounds = flag.Int("rounds", 1, "programs of TestThreads with each settings")
@@ -15,7 +16,7 @@ var threadRounds = flag.Int("rounds", 1, "programs of TestThreads with each sett
 // overlap, no work comes to memory that is used otherwise, and when all has been freed the
 // figures say so.
 func TestThreads(t *testing.T) {
-	if testing.Short() {
+	if race.Enabled {
 		t.Skip("a program in C++, of which the race detector sees nothing")
 	}
 	o := built(t)

@@ -10,38 +10,56 @@ import (
 
 	"gaugeblock/fakegpu"
 	"gaugeblock/fakegpu/cuda/gpus"
+	"gaugeblock/spec"
 )
 
-// A model of durations, for a schedule by time. What the host takes was first read off the times of a
-// memory history of PyTorch 2.11 on a machine with H200s: about 10 microseconds between kernels, 200 to
-// 600 around an allocation of the driver, some milliseconds before the first kernel of a name. Then it was
-// fitted to the peaks of programs with two streams and on two GPUs (docs/lab/run.md), which therefore
-// are no test of it.
+// A model of durations, for a schedule by time, read off traces of PyTorch 2.11 on H200s (docs/lab/many-gpus.md). The
+// host gives a piece of work each 24 to 42 microseconds, Python and all, and each 44 to 56 in programs whose backward pass
+// another thread runs, with modules and an optimizer. An allocation of the driver takes 80 to 250
+// unless copies from the host are under way. The first kernel of a name waits for its code, 4 to 20 ms, and the first
+// matrix product 90 for the library. To pin memory takes 0.4 ms a MiB.
 const (
-	hostGives  = 25 * time.Microsecond
-	hostCalls  = time.Microsecond
-	hostMemory = 600 * time.Microsecond
-	hostFirst  = 8 * time.Millisecond
+	hostGives   = 33 * time.Microsecond
+	hostTrains  = 50 * time.Microsecond
+	hostCalls   = time.Microsecond
+	hostMemory  = 120 * time.Microsecond
+	hostFirst   = 12 * time.Millisecond
+	hostProduct = 90 * time.Millisecond
+	hostPins    = 400 * time.Microsecond
+	hostWaits   = 2 // copies from the host that are under way when it allocates, or follow at once
 )
 
-// What work takes: a start, and what the device moves and computes at a share of its rates.
+// What work takes: a start, and what the device moves and computes at a share of its rates. Work that would take less
+// than fills at these rates has too few threads to fill the device. What fills it leaves a share to what begins later,
+// since some multiprocessors are done with it before others are: beside a matrix product small kernels took ten times as
+// long on an H200.
 const (
-	workStarts = 3 * time.Microsecond
+	workStarts = 2 * time.Microsecond
 	attained   = 0.7
+	fills      = 4 * time.Microsecond
+	leaves     = 0.1
 )
 
 // hostLink is how much slower bytes go to the host and from it than within a device.
 const hostLink = 64
+
+// What copies are called, which the runtime names, and fills.
+const (
+	copyIn   = "copy from the host"
+	copyOut  = "copy to the host"
+	copyOver = "copy"
+	fill     = "fill"
+)
 
 // NCCL's watchdog of PyTorch sleeps for a tenth of a second between two looks at what is complete; the next
 // collective lets go of the tensors of what it has seen. It is late by more than that here, since the host's first
 // steps take longer than on two H200s. With half a second ZeRO holds a bucket until its third step, as in one of five
 // runs there, and so would a DDP that did not in nine.
 // If work takes so many times as long that next to none completes before the program waits for it, the watchdog sees
-// nothing.
+// nothing, and the host waits for no copy to allocate.
 const (
 	watchdogIsLate = 140 * time.Millisecond
-	watchdogBlind  = 1000
+	blind          = 1000
 )
 
 // What begins late if there is a seed, as was seen on H200s: now and then a device stops for some tenths of a
@@ -66,18 +84,58 @@ func lateness(seed, rank uint64) func(name string, n uint64) time.Duration {
 	}
 }
 
-// durations are those of a GPU whose work takes so many times as long as the model says.
-func durations(gpu gpus.GPU, slower float64) fakegpu.Durations {
+// durations are those of a GPU whose work takes so many times as long as the model says, and so the host.
+func durations(gpu gpus.GPU, slower, host float64, caller func() spec.Thread) fakegpu.Durations {
 	if gpu.Name == "" {
 		gpu = gpus.All[0]
 	}
 	perByte, perOperation := 1/(attained*gpu.BytesPerSecond()), 1/(attained*gpu.OperationsPerSecond())
+	times := func(factor float64, d time.Duration) time.Duration { return time.Duration(factor * float64(d)) }
+	waits, gives := hostWaits, giving()
+	if slower >= blind {
+		waits = 0
+	}
 	return fakegpu.Durations{
-		Give: hostGives, Call: hostCalls, Memory: hostMemory, First: hostFirst,
-		Work: func(moved, operations uint64) time.Duration {
-			seconds := max(float64(moved)*perByte, float64(operations)*perOperation)
-			return time.Duration(slower * (float64(workStarts) + seconds*float64(time.Second)))
+		Copies: waits,
+		Give:   func() time.Duration { return times(host, gives(caller())) },
+		Call:   times(host, hostCalls), Memory: times(host, hostMemory), Pin: times(host, hostPins),
+		First: func(name string, operations uint64) time.Duration {
+			switch {
+			case name == copyIn || name == copyOut || name == copyOver || name == fill:
+				return 0
+			case operations > 0:
+				return times(host, hostProduct)
+			}
+			return times(host, hostFirst)
 		},
+		Work: func(moved, operations uint64) (starts, computes time.Duration, share float64) {
+			seconds := max(float64(moved)*perByte, float64(operations)*perOperation)
+			computes = time.Duration(slower * seconds * float64(time.Second))
+			return times(slower, workStarts), computes, min(1-leaves, seconds/fills.Seconds())
+		},
+		On: func(name string) fakegpu.Engine {
+			switch {
+			case name == copyIn:
+				return fakegpu.FromHost
+			case name == copyOut:
+				return fakegpu.ToHost
+			case strings.HasPrefix(name, collectives):
+				return fakegpu.Beside
+			}
+			return fakegpu.Multiprocessors
+		},
+	}
+}
+
+// giving is how long it takes to give work, for the thread that does so. As soon as a second one has, the program trains.
+func giving() func(spec.Thread) time.Duration {
+	threads := map[spec.Thread]bool{}
+	return func(t spec.Thread) time.Duration {
+		threads[t] = true
+		if len(threads) > 1 {
+			return hostTrains
+		}
+		return hostGives
 	}
 }
 

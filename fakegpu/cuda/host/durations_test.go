@@ -3,8 +3,12 @@
 package host
 
 import (
+	"math"
 	"testing"
 	"time"
+
+	"gaugeblock/fakegpu/cuda/gpus"
+	"gaugeblock/spec"
 )
 
 // Work is late by chance: kernels seldom and by at most half a millisecond, collectives by some two. Equal seeds and
@@ -40,5 +44,48 @@ func TestLateness(t *testing.T) {
 		if n < works/2 {
 			t.Errorf("%d: %d differ", i, n)
 		}
+	}
+}
+
+// A program trains as soon as a second thread has given work. The first kernel of a name waits for its code, and
+// copies have none.
+func TestHostTakes(t *testing.T) {
+	thread := spec.Thread(7)
+	d := durations(gpus.All[0], 1, 2, func() spec.Thread { return thread })
+	for i, then := range []spec.Thread{7, 7, 8, 7} {
+		thread = then
+		want := 2 * hostGives
+		if i >= 2 {
+			want = 2 * hostTrains
+		}
+		if got := d.Give(); got != want {
+			t.Errorf("%d: %v", i, got)
+		}
+	}
+	for name, want := range map[string]time.Duration{copyIn: 0, copyOut: 0, copyOver: 0, fill: 0, "a kernel": 2 * hostFirst} {
+		if got := d.First(name, 0); got != want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+	if got := d.First("gemm", 1); got != 2*hostProduct {
+		t.Errorf("a product: %v", got)
+	}
+}
+
+// Small work has a share of the device, and large work leaves some.
+func TestWorkTakes(t *testing.T) {
+	d := durations(gpus.All[0], 3, 1, nil)
+	for _, c := range []struct {
+		bytes, operations uint64
+		computes          time.Duration
+		share             float64
+	}{{0, 0, 0, 0}, {1 << 20, 0, 930 * time.Nanosecond, 0.08}, {1 << 30, 0, 950 * time.Microsecond, 1 - leaves}, {0, 1 << 36, 4400 * time.Microsecond, 1 - leaves}} {
+		starts, computes, share := d.Work(c.bytes, c.operations)
+		if starts != 3*workStarts || computes < c.computes*97/100 || computes > c.computes*103/100 || math.Abs(share-c.share) > 0.01 {
+			t.Errorf("%+v: %v, %v, %v", c, starts, computes, share)
+		}
+	}
+	if waits := durations(gpus.All[0], blind, 1, nil).Copies; waits != 0 || d.Copies != hostWaits {
+		t.Errorf("an allocation waits for %d copies where nothing is done, and else for %d", waits, d.Copies)
 	}
 }

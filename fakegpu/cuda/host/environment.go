@@ -27,7 +27,7 @@ const (
 	scheduleVariable  = "GAUGEBLOCK_CUDA_SCHEDULE"
 	seedVariable      = "GAUGEBLOCK_CUDA_SEED"
 	slowerVariable    = "GAUGEBLOCK_CUDA_SLOWER"
-	driverVariable    = "GAUGEBLOCK_CUDA_DRIVER_SLOWER"
+	hostVariable      = "GAUGEBLOCK_CUDA_HOST_SLOWER"
 	rankVariable      = "RANK" // that of torchrun
 	hazardsVariable   = "GAUGEBLOCK_CUDA_HAZARDS"
 	waitsVariable     = "GAUGEBLOCK_CUDA_WAITS"
@@ -117,8 +117,8 @@ func FromEnvironment(get func(string) string) (*Process, error) {
 		config.Devices[i].Name = gpu.Name
 	}
 	seed, rank := s.number(seedVariable, 0), s.number(rankVariable, 0)
-	times := durations(gpu, s.factor(slowerVariable))
-	times.Memory = time.Duration(s.factor(driverVariable) * float64(times.Memory))
+	var p *Process
+	times := durations(gpu, s.factor(slowerVariable), s.factor(hostVariable), func() spec.Thread { return p.caller().Thread })
 	if seed != 0 {
 		times.Late = lateness(seed, rank)
 	}
@@ -142,7 +142,7 @@ func FromEnvironment(get func(string) string) (*Process, error) {
 		config.HostMemory, config.Addresses = memory, hostAddresses
 	}
 	machine := fakegpu.NewMachine(config)
-	p := NewProcess(machine.NewProcess())
+	p = NewProcess(machine.NewProcess())
 	p.Waits, p.Illegal, p.InHost, p.NoBytes = waits, true, inHost, bytes == "none"
 	p.CallersDiffer = true
 	p.setWatchdog(s, config.Schedule == byTime, seed)
@@ -169,7 +169,7 @@ func (p *Process) setWatchdog(s *settings, timed bool, seed uint64) {
 	if timed || told {
 		p.watchdog = newWatchdog(!timed)
 	}
-	if slower := s.factor(slowerVariable); timed && slower >= watchdogBlind {
+	if slower := s.factor(slowerVariable); timed && slower >= blind {
 		p.WatchdogLate = time.Hour
 	} else if timed && seed != 0 {
 		p.WatchdogLate = watchdogIsLate

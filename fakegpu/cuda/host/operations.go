@@ -511,23 +511,23 @@ func (p *Process) copyHost(operation C.int, w *words) error {
 
 // withoutBytes does the work whose bytes nobody keeps.
 func (p *Process) withoutBytes(operation C.int, w *words) (int, bool) {
-	name, moved := "copy", uint64(0)
+	name, moved := copyOver, uint64(0)
 	inHost := func(at C.uint64_t) bool { return p.GPU.HostArea(spec.Range{Ptr: ptr(at)}) }
 	switch operation {
 	case C.GAUGEBLOCK_FILL:
 		if inHost(w[2]) {
 			return 0, false // memory of the host has its bytes
 		}
-		name, moved = "fill", uint64(w[3])
+		name, moved = fill, uint64(w[3])
 	case C.GAUGEBLOCK_COPY:
 		switch to, from := inHost(w[2]), inHost(w[4]); {
 		case to && from:
 			return 0, false
 		case to:
 			clear(memory(w[2], w[6]))
-			moved = hostLink * uint64(w[6])
+			name, moved = copyOut, hostLink*uint64(w[6])
 		case from:
-			moved = hostLink * uint64(w[6])
+			name, moved = copyIn, hostLink*uint64(w[6])
 		default:
 			moved = 2 * uint64(w[6])
 		}
@@ -535,12 +535,12 @@ func (p *Process) withoutBytes(operation C.int, w *words) (int, bool) {
 		if inHost(w[2]) {
 			return 0, false
 		}
-		moved = hostLink * uint64(w[4])
+		name, moved = copyIn, hostLink*uint64(w[4])
 	case C.GAUGEBLOCK_COPY_OUT:
 		if inHost(w[3]) {
 			return 0, false
 		}
-		moved = hostLink * uint64(w[4])
+		name, moved = copyOut, hostLink*uint64(w[4])
 		clear(memory(w[2], w[4]))
 	default:
 		return 0, false

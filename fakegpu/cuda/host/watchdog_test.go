@@ -87,7 +87,10 @@ func TestAwaitWatchdog(t *testing.T) {
 		config := fakegpu.Config{Devices: fakegpu.Devices(1, 1<<30)}
 		if timed {
 			config.Schedule = fakegpu.ByTime(fakegpu.Durations{
-				Give: time.Millisecond, Call: time.Millisecond, Work: func(uint64, uint64) time.Duration { return 10 * time.Millisecond },
+				Give: func() time.Duration { return time.Millisecond }, Call: time.Millisecond,
+				Work: func(uint64, uint64) (starts, computes time.Duration, share float64) {
+					return 10 * time.Millisecond, 0, 1
+				},
 			})
 		}
 		p := NewProcess(fakegpu.NewMachine(config).NewProcess())

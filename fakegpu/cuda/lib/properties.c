@@ -81,7 +81,7 @@ GAUGEBLOCK_API int cudaGetDeviceProperties(struct properties *p, int device) {
 	if (p == NULL) {
 		return INVALID_VALUE;
 	}
-	char name[256];
+	char name[256] = "";
 	WORDS((uint64_t)device, 0, 0, P(name));
 	int r = gaugeblock_ended(gaugeblock_do(GAUGEBLOCK_PROPERTIES, w));
 	if (r != 0) {

@@ -16,12 +16,14 @@
 // explores the changed model: all mistakes are in one build (go build -overlay), and an
 // environment variable chooses the one that is made. Nothing is changed on disk.
 //
-// "make weakened" changes the properties in small ways (tests/mutants), with all mistakes in the
-// model: TestMutants must notice.
+// "make weakened" changes the properties in small ways (tests/mutants), and asks all changes beside the
+// properties at each step of the model with each mistake, and without one: a change must miss a mistake
+// somewhere, or fail somewhere of the right model.
 //
 //	mutant_test.go       a mistake as it is written down
 //	modules_test.go      the configuration that it is checked with
 //	properties_test.go   each property that is checked breaks by some mistake
 //	switch_test.go       the sources of the model with all mistakes
+//	apart_test.go        the changes of properties
 //	main_test.go         TLC on the specification with a mistake
 package mutants

@@ -57,6 +57,7 @@ var modules = map[string]module{
 		concat(owedSteps, []string{"GraphUsesAreNotAwaited", "LivePoolsServe", "OverflowPoolsInOrder", "RequestsAreRouted", "EndCompletesDeferred"})},
 	"PoolsExpandableServed": {"pools", nil, []string{"PagesAreCounted", "CapturedMemoryIsKept"}},
 	"ForbiddenServed":       {"pools", []string{"NoForbiddenFrees"}, nil},
+	"PoolCacheServed":       {"pool_cache", []string{"WorkIsAwaited"}, []string{"EmptyPoolReleasesAll", "EmptyPoolReturnsItsOwn", "EmptyPoolWaitsNoLonger", "EmptyPoolResolves"}},
 	"CurrentServed":         {"current", []string{"NoForbiddenQueries"}, nil},
 	"WaitsServed":           {"core", nil, []string{"EmptyCacheWaitsNoLonger", "MallocWaitsNoLonger"}},
 	"TiesServed":            {"core", nil, []string{"OrderIsKept"}},
@@ -121,6 +122,8 @@ func (m *mutant) config() (string, error) {
 	switch {
 	case m.module == "TwoFaults":
 		b.WriteString("SPECIFICATION TwoFaultSpec\n")
+	case m.module == "PoolCacheServed":
+		b.WriteString("SPECIFICATION SpecEmptying\n")
 	case m.module == "CurrentServed":
 		b.WriteString("SPECIFICATION SpecOn\n")
 	case strings.HasSuffix(m.module, "Faults"):

@@ -114,6 +114,13 @@ func TestPieces(t *testing.T) {
 func TestMain(m *testing.M) {
 	flag.Parse()
 	chosen := os.Getenv(environment)
+	if what := os.Getenv(apartVariable); what != "" {
+		if err := runApart(what); err != nil {
+			fmt.Fprintln(os.Stderr, "mutants:", err)
+			os.Exit(1)
+		}
+		return
+	}
 	if *tools != "" || *into != "" {
 		err := error(nil)
 		if *into != "" {

@@ -17,6 +17,7 @@ var kinds = []drawn{
 	{module: "Core", mirror: "core", specification: "Spec"},
 	{module: "Pools", mirror: "pools", specification: "Spec"},
 	{module: "Pools", mirror: "pools", specification: "Spec"}, // it has the most constants
+	{module: "PoolCache", mirror: "pool_cache", specification: "SpecEmptying"},
 	{module: "Checkpoint", mirror: "checkpoint", specification: "Spec"},
 	{module: "TwoStep", mirror: "two_step", specification: "Spec"},
 	{module: "Faults", mirror: "faults", specification: "FaultSpec"},

@@ -201,6 +201,54 @@ def logs_argument(log=lambda **more: None):
         return 1
 
 
+def decides_chain():
+    if 0 < loss.item() < 5:
+        return 1
+
+
+def decides_loop():
+    for value in loss.tolist():
+        if value > 1:
+            return 1
+
+
+def decides_swapped():
+    mine, other = loss.item(), 1
+    mine, other = other, mine
+    if other > 1:
+        return 1
+
+
+def decides_of_three():
+    a, b, c = 1, loss.item(), 2
+    a, b, c = b, c, a
+    return 1 if a else 0
+
+
+def logs_swapped():
+    mine, other = loss.item(), 1
+    mine, other = other, mine
+    if mine > 1:
+        return 1
+    return other
+
+
+def logs_deleted():
+    value = loss.item()
+    del value
+    value = len(losses)
+    if value > 100:
+        return 1
+
+
+def logs_augmented(k=0):
+    sums = [0, 0]
+    sums[k] += loss.item()
+    if k > 3:
+        return 1
+    return sums
+
+
 USES = {"logs": 0, "decides": 1, "divides": 2, "divides_and_decides": 3, "decides_if_clipped": 3}
 wrong = []
 for name, function in sorted(globals().items()):

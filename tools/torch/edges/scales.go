@@ -96,6 +96,9 @@ var scales = []Scale{
 	forbidding(small("pools_forbidden", 2)),
 	marking(small("current_mark", 2)),
 	forbidding(marking(small("current_forbidden", 2))),
+	wholeSegments("pool_cache", 2),
+	wholeSegments("pool_cache_two", 2),
+	largePages("pool_cache_pages", 2, Size{2, 20 * mib}),
 	small("pools", 6),
 	small("capture", 2),
 	{

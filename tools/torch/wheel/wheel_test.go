@@ -6,11 +6,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -44,10 +46,10 @@ func wheelOf(t *testing.T, version string) []byte {
 	content[info+"METADATA"] = "Metadata-Version: 2.1\nName: torch\nVersion: " + version + "\n"
 	content[info+"WHEEL"] = "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: false\nTag: cp312-cp312-manylinux_2_28_x86_64\n"
 	content[info+"RECORD"] = ""
-	for name, text := range content {
+	for _, name := range slices.Sorted(maps.Keys(content)) {
 		w, err := z.Create(name)
 		if err == nil {
-			_, err = w.Write([]byte(text))
+			_, err = w.Write([]byte(content[name]))
 		}
 		if err != nil {
 			t.Fatal(err)

@@ -4,6 +4,7 @@
 #include "release.h"
 
 #include <c10/cuda/CUDAStream.h>
+#include <c10/util/Logging.h>
 #include <cuda_runtime_api.h>
 
 #include <dlfcn.h>
@@ -25,7 +26,7 @@ using c10::cuda::CUDACachingAllocator::CUDAAllocator;
 using anytorch::allocator;
 constexpr size_t MiB = 1 << 20;
 
-// attempt makes a call and says how it ended, to its first full stop.
+// attempt makes a call and says how it ended, to its first full stop or the place in PyTorch's source.
 void attempt(const char *what, const std::function<void()> &call) {
 	std::string text = "done";
 	try {
@@ -35,7 +36,8 @@ void attempt(const char *what, const std::function<void()> &call) {
 	} catch (const std::exception &e) {
 		text = e.what();
 	}
-	std::printf("%s: %s\n", what, text.substr(0, text.find_first_of(".\n")).c_str());
+	text = text.substr(0, text.find_first_of(".\n"));
+	std::printf("%s: %s\n", what, text.substr(0, text.find(" at \"")).c_str());
 	std::fflush(stdout);
 }
 
@@ -359,6 +361,7 @@ extern "C" __attribute__((visibility("default"))) cudaError_t cudaIpcCloseMemHan
 }
 
 int main(int argc, char **argv) {
+	c10::initLogging(); // which reads TORCH_CPP_LOG_LEVEL
 	anytorch::start("", 1);
 	for (const auto &row : rows) {
 		if (argc == 2 && std::strcmp(argv[1], row.name) == 0) {

@@ -1,0 +1,219 @@
+package compare
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/jedib0t/go-pretty/v6/text"
+
+	"gaugeblock/conformance"
+	"gaugeblock/snapshot/history"
+	"gaugeblock/spec"
+	"gaugeblock/spec/trace"
+)
+
+// told is an allocator that asks the driver for each request, and notes what it is asked.
+type told struct {
+	spec.Allocator
+	driver spec.Driver
+	calls  []string
+	fails  error // of each malloc of stream 7
+}
+
+func (a *told) Malloc(r spec.Request) (spec.Ptr, error) {
+	a.calls = append(a.calls, fmt.Sprintf("malloc %d on %v", r.Bytes/spec.MiB, uint64(r.Stream)))
+	if r.Stream == 7 && a.fails != nil {
+		return 0, a.fails
+	}
+	at, err := a.driver.Malloc(r.Device, r.Bytes)
+	if err != nil {
+		return 0, &spec.OutOfMemoryError{Requested: r.Bytes}
+	}
+	return at, nil
+}
+
+func (a *told) Free(p spec.Ptr) error {
+	a.calls = append(a.calls, "free")
+	return a.driver.Free(0, p)
+}
+
+func (a *told) EmptyCache() error {
+	a.calls = append(a.calls, "empty")
+	return nil
+}
+
+func (a *told) new(driver spec.Driver, h *trace.Header) (spec.Allocator, error) {
+	a.driver = driver
+	return a, nil
+}
+
+// late is a small program that had 10 MiB when its history began.
+func late() *history.Workload {
+	block := func(state spec.BlockState, mebibytes uint64) spec.Block {
+		return spec.Block{State: state, Size: mebibytes * spec.MiB, RequestedSize: mebibytes * spec.MiB}
+	}
+	return &history.Workload{
+		InitialSegments: []spec.Segment{
+			{Stream: 7, Blocks: []spec.Block{block(spec.Inactive, 2), block(spec.ActiveAllocated, 4)}},
+			{Blocks: []spec.Block{block(spec.ActivePendingFree, 6)}},
+		},
+		Requests: []history.Request{
+			{Kind: history.Malloc, ID: 2, Bytes: 20 * spec.MiB}, {Kind: history.Free, ID: 0}, {Kind: history.FailedMalloc, ID: 3, Bytes: 30 * spec.MiB},
+			{Kind: history.EmptyCache, Doubtful: true}, {Kind: history.EmptyCache}, {Kind: history.Free, ID: 2}, {Kind: history.Malloc, ID: 4, Bytes: 8 * spec.MiB, Stream: 7},
+		},
+		Allocations: 5, Mallocs: 3, Streams: []spec.Stream{0, 7},
+	}
+}
+
+// TestRequests: what a program had at its start is allocated first, each request is made, and what the device holds
+// after each is measured.
+func TestRequests(t *testing.T) {
+	calls := []string{"malloc 4 on 7", "malloc 6 on 0", "malloc 20 on 0", "free", "malloc 30 on 0", "free", "empty", "free", "malloc 8 on 7"}
+	a := &told{}
+	r, err := requests(late(), a.new, "told", 0, false)
+	if err != nil || !slices.Equal(a.calls, calls) {
+		t.Errorf("%v, %q", err, a.calls)
+	}
+	over := []uint64{30, 26, 26, 26, 26, 6, 14}
+	for i := range over {
+		over[i] *= spec.MiB
+	}
+	if r.Allocator != "told" || r.Most != 30*spec.MiB || r.Mean != 154*spec.MiB/7 || !slices.Equal(r.OverTime, over) || r.DriverCalls != 8 || r.Failed != 0 || r.Error != "" {
+		t.Errorf("%+v", r)
+	}
+	a = &told{}
+	r, err = requests(late(), a.new, "told", 50*spec.MiB, false)
+	want := Failure{Number: 2, Requested: 30 * spec.MiB, Held: 26 * spec.MiB}
+	if err != nil || r.Failed != 1 || r.OutOfMemory == nil || *r.OutOfMemory != want || len(r.OverTime) != 7 || slices.Contains(a.calls[5:6], "free") {
+		t.Errorf("under 50 MiB: %v, %+v, %+v, %q", err, r, r.OutOfMemory, a.calls)
+	}
+	twice := late()
+	twice.Requests[6].Bytes = 60 * spec.MiB
+	if r, err = requests(twice, a.new, "told", 50*spec.MiB, false); err != nil || r.Failed != 2 || *r.OutOfMemory != want {
+		t.Errorf("two failures: %v, %+v, %+v", err, r, r.OutOfMemory)
+	}
+	a = &told{}
+	if r, err = requests(late(), a.new, "told", 50*spec.MiB, true); err != nil || r.Failed != 1 || len(r.OverTime) != 3 {
+		t.Errorf("up to the first failure: %v, %+v", err, r)
+	}
+}
+
+// TestRequestsEnd: an allocator that cannot begin is an error of the comparison, and one that fails later has a row.
+func TestRequestsEnd(t *testing.T) {
+	broken := errors.New("broken")
+	if _, err := requests(late(), func(spec.Driver, *trace.Header) (spec.Allocator, error) { return nil, broken }, "", 0, false); !errors.Is(err, broken) {
+		t.Errorf("it cannot be made: %v", err)
+	}
+	a := &told{fails: broken}
+	if _, err := requests(late(), a.new, "", 0, false); !errors.Is(err, broken) {
+		t.Errorf("it cannot have what the program had: %v", err)
+	}
+	w := late()
+	w.InitialSegments[0].Stream = 0
+	if r, err := requests(w, a.new, "", 0, false); err != nil || r.Error != "request 7: broken" || r.Most != 30*spec.MiB {
+		t.Errorf("it fails later: %v, %+v", err, r)
+	}
+	gone := func(spec.Driver, *trace.Header) (spec.Allocator, error) { panic(&conformance.Gone{Reason: "it went"}) }
+	if r, err := requests(w, gone, "", 0, false); err != nil || !strings.Contains(r.Error, "it went") {
+		t.Errorf("its process has ended: %v, %+v", err, r)
+	}
+	w.Requests[0].Bytes = unlimited / 2
+	const words = "the program requests 512.04 GiB at one time, and a fake GPU has 1024.00 GiB"
+	if _, err := Compare(w, nil, Options{}, nil); err == nil || err.Error() != words {
+		t.Errorf("more than there is: %v", err)
+	}
+}
+
+// TestSmallestLimit: it is a multiple of 2 MiB, under which nothing fails, and with 2 MiB less something does.
+func TestSmallestLimit(t *testing.T) {
+	a := &told{}
+	limit, err := smallestLimit(late(), a.new, "", 100*spec.MiB)
+	if err != nil || limit == nil || *limit != 56*spec.MiB {
+		t.Errorf("%v, %v", limit, err)
+	}
+	if limit, err := smallestLimit(late(), a.new, "", 40*spec.MiB); err != nil || limit != nil {
+		t.Errorf("it fails with all that it may have: %v, %v", limit, err)
+	}
+}
+
+// TestProgress: who waits hears of each allocator, and what needs no library builds none.
+func TestProgress(t *testing.T) {
+	candidates := parse(t, "pytorch", "pytorch,expandable_segments:True")
+	dir := t.TempDir()
+	if err := Build(append(candidates, parse(t, "driver:one")...), filepath.Join(dir, "none")); err != nil {
+		t.Error(err)
+	}
+	var heard []int
+	w := &history.Workload{Requests: []history.Request{{Kind: history.Malloc, Bytes: spec.MiB}}, Allocations: 1, Mallocs: 1, Streams: []spec.Stream{0}}
+	c, err := Compare(w, candidates, Options{Limit: 50 * spec.MiB}, func(done int) { heard = append(heard, done) })
+	if err != nil || !slices.Equal(heard, []int{1, 2}) || len(c.Results) != 2 || c.Limit != 50*spec.MiB || c.Requests != 1 || c.Results[1].Allocator != "pytorch,expandable_segments:True" {
+		t.Errorf("%v, %v, %+v", err, heard, c)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "none")); err == nil {
+		t.Error("a library was built")
+	}
+}
+
+// TestNotes: what the record has and the rows have not is said.
+func TestNotes(t *testing.T) {
+	if n := len(notes(&history.Workload{})); n != 0 {
+		t.Errorf("%d notes of nothing", n)
+	}
+	w := late()
+	w.PrivatePools, w.Unrecorded.PendingFrees = []spec.PoolID{{}}, 12
+	said := notes(w)
+	for i, words := range []string{"has private pools", "12 frees waited", "begins late"} {
+		if len(said) != 3 || !strings.Contains(said[i], words) {
+			t.Errorf("not %q: %q", words, said)
+		}
+	}
+}
+
+// TestText: the table is as wide as the terminal allows. Columns go first, then names are broken.
+func TestText(t *testing.T) {
+	name := strings.Repeat("long", 16)
+	limit := uint64(5*spec.MiB + 1)
+	retries := int64(3)
+	c := &Comparison{Requests: 7, Requested: 10 * spec.MiB, Limit: 20 * spec.MiB, Notes: []string{strings.Repeat("word ", 40)}, Results: []Result{
+		{Allocator: "a", Most: 15 * spec.MiB, Mean: 5 * spec.MiB, DriverCalls: 11, Retries: &retries, SmallestLimit: &limit, OutOfMemory: &Failure{Number: 4}},
+		{Allocator: name, Error: "it ended"},
+	}}
+	whole := c.Text(0)
+	for _, words := range []string{
+		"7 requests for memory, at most 10.00 MiB at one time, on a device of 20.00 MiB.\n\n",
+		"allocator", "held at most", "of requested", "on average", "driver calls", "retries", "out of memory", "smallest limit", "1.50", "request 4", "5.01 MiB", "\n" + name + " ended early: it ended\n",
+	} {
+		if !strings.Contains(whole, words) {
+			t.Errorf("not %q:\n%s", words, whole)
+		}
+	}
+	if strings.Contains(whole, "a request takes") || whole != c.String() || strings.Contains(whole, " \n") {
+		t.Errorf("%s", whole)
+	}
+	columns := []string{"on average", "driver calls", "retries", "of requested"} // in the order in which they go
+	for width, hidden := range map[int]int{200: 0, 160: 0, 150: 1, 140: 2, 130: 3, 120: 4, 70: 4} {
+		table := c.table(width)
+		for i, column := range columns {
+			if strings.Contains(table, column) == (i < hidden) {
+				t.Errorf("%d columns: %q is hidden: %v", width, column, i >= hidden)
+			}
+		}
+		if n := text.LongestLineLen(table); n > width || strings.Contains(table, name) != (width > 100) {
+			t.Errorf("%d columns: %d wide, the name whole: %v", width, n, strings.Contains(table, name))
+		}
+	}
+	c.Results[0].SmallestLimit, c.Limit, c.Requested = nil, 0, 0
+	if said := c.Text(60); strings.Contains(said, "smallest limit") || !strings.Contains(said, "without a limit") {
+		t.Errorf("%s", said)
+	}
+	for width, want := range map[int]int{0: 100, 30: 30, 100: 100, 101: 100, 200: 100} {
+		if got := noteColumns(width); got != want {
+			t.Errorf("notes of a terminal of %d columns have %d", width, got)
+		}
+	}
+}
