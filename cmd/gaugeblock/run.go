@@ -40,6 +40,7 @@ type runCommand struct {
 	Range       bool      `name:"range" help:"Run the program up to six times more, with work that takes time, and with --assume=most if counts are not known, and tell between which figures the peak was."`
 	Values      string    `name:"values" enum:"true,none" default:"true" help:"true: integers and booleans have their true values; none: they read as zeros (default: true)."`
 	Assume      string    `name:"assume" enum:"least,most" default:"least" help:"Where a size is a count of values that are not known, such as those that a mask of numbers leaves: least: nothing counts, most: everything does (default: least)."`
+	Patience    int       `name:"patience" default:"300" placeholder:"READS" help:"A loop that makes no progress but reads a value that is not known is taken to end after so many reads; 0: never (default: 300)."`
 	CuDNN       string    `name:"cudnn" enum:"own,none" default:"own" help:"own: workspaces of convolutions are those that NVIDIA's cuDNN in the program's wheels tells; none: they are 0 (default: own)."`
 	Verbose     bool      `short:"v" name:"verbose" help:"Name the functions of CUDA that were asked for and are not there."`
 }
@@ -120,7 +121,7 @@ func (c *runCommand) Run(env *environment) error {
 	options := runner.Options{
 		Command: command, GPU: gpu, Memory: c.Memory.bytes, GPUs: c.GPUs, Rank: c.Rank, WorldSize: c.WorldSize, Settings: c.Settings,
 		Snapshot: c.Snapshot != "", Report: c.Report != "", Sites: c.Sites || old != nil, NoValues: c.Values == "none", NoCuDNN: c.CuDNN == "none",
-		Assume: c.Assume, Decide: true,
+		Assume: c.Assume, Patience: cmp.Or(c.Patience, -1), Decide: true,
 		Say: say, Progress: c.progress(env),
 	}
 	result, err := runner.Run(options, folder)

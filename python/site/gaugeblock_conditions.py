@@ -90,8 +90,13 @@ def _walk(steps, first, stack):
         step = steps[k]
         if step.opname not in ENDS:
             coming.append((k + 1, *_applied(step, stack, variables, False)))
-        if step.argval in places and (step.opcode in dis.hasjrel or step.opcode in dis.hasjabs) and not step.opname.startswith(("SETUP", "SEND")):
+        if jumps(step, places):
             coming.append((places[step.argval], *_applied(step, stack, variables, True)))
+
+
+def jumps(step, places):
+    """Whether an instruction may go on elsewhere, but for what waits and what comes of exceptions."""
+    return (step.opcode in dis.hasjrel or step.opcode in dis.hasjabs) and step.argval in places and not step.opname.startswith(("SETUP", "SEND"))
 
 
 def _joined(before, stack, variables):

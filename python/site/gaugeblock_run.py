@@ -6,11 +6,13 @@ libraries are, GAUGEBLOCK_RUN_HISTORY (none, plain, stacks) what a memory snapsh
 GAUGEBLOCK_RUN_PROGRESS is set if somebody watches."""
 import atexit
 import ctypes
+import faulthandler
 import functools
 import gc
 import json
 import os
 import pickle
+import select
 import signal
 import sys
 import threading
@@ -237,18 +239,36 @@ def ask(pid):
 
 
 def wait_for_question():
-    """A thread that sleeps until somebody asks."""
+    """A thread that sleeps until somebody asks, or SIGTERM comes, which timeout and batch systems send to all processes.
+    A handler of Python's own would be seen by the program, and wait for the main thread; that of faulthandler writes to a pipe."""
     question = os.path.join(FOLDER, f"{os.getpid()}.question")
     os.mkfifo(question)
+    asked = os.open(question, os.O_RDONLY | os.O_NONBLOCK)
+    terminated, writes = os.pipe()
+    process = os.getpid()
+
+    def handle(on):
+        if os.getpid() != process or signal.getsignal(signal.SIGTERM) != signal.SIG_DFL:
+            return  # it is the program's
+        if on:
+            faulthandler.register(signal.SIGTERM, file=writes, all_threads=False)
+        else:
+            faulthandler.unregister(signal.SIGTERM)
 
     def wait():
-        with open(question):
-            pass
+        nonlocal process
+        select.select([asked, terminated], [], [])
         try:
             write_answer(last=False)
         finally:
             put(f"{os.getpid()}.answered", {})
+            handle(False)
+            process = 0
+            if select.select([terminated], [], [], 0)[0]:
+                os.kill(os.getpid(), signal.SIGTERM)
 
+    handle(True)
+    os.register_at_fork(before=lambda: handle(False), after_in_parent=lambda: handle(True))  # a child has the same pipe
     threading.Thread(target=wait, daemon=True).start()
 
 
@@ -375,7 +395,7 @@ def write_answer(last=True):
     written = last
     answer = {
         "pid": os.getpid(), "torch": torch.__version__, "rank": os.environ.get("RANK", ""), "command": sys.argv[:1],
-        "steps": steps, "no_values": no_values, "decisions": values.unknown(values.DECISION), "floats_read": values.unknown(values.FLOAT),
+        "steps": steps, "no_values": no_values, "decisions": values.unknown(values.DECISION), "floats_read": values.unknown(values.FLOAT), "turned": values.unknown(values.TURNED),
         "streams_recorded": streams_recorded, "uncaught": uncaught, "ooms": ooms, "other_allocator": other_allocator,
         "devices": [] if other_allocator else figures(torch),
         "cudnn": cudnn_plans(),

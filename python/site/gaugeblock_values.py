@@ -9,8 +9,9 @@ import threading
 
 import gaugeblock_checks
 import gaugeblock_conditions
+import gaugeblock_loops
 
-DECISION, FLOAT = 0, 1
+DECISION, FLOAT, TURNED = range(3)
 
 library = None
 keep = []  # callbacks that C++ calls
@@ -37,8 +38,12 @@ def start(torch, sources, where):
     def used():
         return gaugeblock_conditions.used()
 
-    keep.extend([line, check, used])
-    library.gaugeblock_values_start(line, check, used)
+    @ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_char_p, ctypes.c_long)
+    def loops(place, reads):
+        return gaugeblock_loops.waits(place, reads)
+
+    keep.extend([line, check, used, loops])
+    library.gaugeblock_values_start(line, check, used, loops)
     library.gaugeblock_values_enable(1)
     run = threading.Thread.run
     enabled = 1

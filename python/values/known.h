@@ -14,6 +14,7 @@ enum class State {
 	absent,  // nothing is known; it reads as zeros
 	fresh,   // allocated and never written
 	assumed, // written with values that rest on something unknown
+	finite,  // only on this: that numbers are finite
 	exact,
 };
 

@@ -10,6 +10,7 @@
 #include <ATen/CPUGeneratorImpl.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
 #include <c10/cuda/CUDACachingAllocator.h>
+#include <c10/cuda/CUDAFunctions.h>
 #include <torch/library.h>
 
 #include <dlfcn.h>
@@ -35,6 +36,7 @@ thread_local bool answering;
 
 // The operator that runs on the device, if its reads of the device are not counted elsewhere.
 thread_local const Operator *running;
+thread_local bool reading; // what runs is a read itself, which may read in its turn
 
 // Memory that was written while a graph was captured, and whether one is.
 std::unordered_set<uintptr_t> captured;
@@ -126,10 +128,17 @@ public:
 				stack->back() = computed[0];
 			}
 			go_on();
-			if (not_zero && stack->back().isScalar() && stack->back().toScalar().equal(0)) {
+			if (read.turn > 0) {
+				turn();
+			}
+			if (read.not_zero && stack->back().isScalar() && stack->back().toScalar().equal(0)) {
 				stack->back() = IValue(at::Scalar(1.0)); // a quotient and a logarithm of it are finite, as those of the GPU
 			}
-		} else if (!to_host) {
+		} else if (to_host) {
+			if (read.turn > 0) {
+				turn();
+			}
+		} else {
 			keep();
 		}
 	}
@@ -139,7 +148,9 @@ private:
 	const Operator &o;
 	torch::jit::Stack *stack;
 	size_t arguments, results;
-	bool to_host = false, done = false, not_zero = false;
+	bool to_host = false, done = false;
+	State least = State::exact; // of what goes in
+	decisions::Read read;
 	std::vector<IValue> args, host, computed;
 	at::Tensor merged; // indices without those that were twice there
 
@@ -148,8 +159,12 @@ private:
 	void on_the_device(DispatchKeySet below, const Operator *as) {
 		struct Back {
 			const Operator *before;
-			~Back() { running = before; }
-		} back{std::exchange(running, as)};
+			bool reads;
+			~Back() {
+				running = before;
+				reading = reads;
+			}
+		} back{std::exchange(running, as), std::exchange(reading, reading || o.kind == Kind::read)};
 		op.redispatchBoxed(below, stack);
 	}
 
@@ -201,6 +216,7 @@ private:
 		State s = known::state(t);
 		computable = computable && (s != State::absent || known::integral(t));
 		assumed = assumed || s != State::exact;
+		least = std::min(least, s);
 	}
 
 	// go_on takes a boolean that is not known to be that with which the program does not stop.
@@ -209,17 +225,39 @@ private:
 		int good = boolean && (assumed || !computable) && decisions::check != nullptr ? decisions::check() : -1;
 		if (good >= 0) {
 			stack->back() = stack->back().isBool() ? IValue(good == 1) : IValue(at::Scalar(good == 1));
+			read.turn = 0; // the program does not stop
+		}
+		if (boolean) {
+			decisions::answered(read, stack->back().isBool() ? stack->back().toBool() : stack->back().toScalar().toBool());
 		}
 	}
 
 	void note_reads() {
-		bool known = computable && !assumed;
+		using decisions::What;
+		bool known = (computable && !assumed) || reading;
 		if (o.kind == Kind::read || to_host) {
 			const at::Tensor &from = args[to_host ? 1 : 0].toTensor();
-			const char *what = to_host ? "copy to the host" : o.name == "aten::equal" ? "equal" : "item";
-			not_zero = decisions::count(what, known::integral(from) ? decisions::DECISION : decisions::FLOAT, known);
+			bool integral = known::integral(from), boolean = o.name == "aten::equal" || from.scalar_type() == at::kBool;
+			const char *how = to_host ? "copy to the host" : o.name == "aten::equal" ? "equal" : "item";
+			What what = least == State::finite ? What::other : to_host ? What::copy : boolean ? What::boolean : integral ? What::integer : at::isComplexType(from.scalar_type()) ? What::other : What::number;
+			read = decisions::count(how, integral ? decisions::DECISION : decisions::FLOAT, known, what);
 		} else if (o.kind == Kind::nonzero || o.kind == Kind::unique) {
-			decisions::count(o.plain_name(), decisions::DECISION, known);
+			read = decisions::count(o.plain_name(), decisions::DECISION, known, What::count);
+		}
+	}
+
+	// turn gives what is read another value than that which is assumed: 0, 1 and others in turn.
+	void turn() {
+		static constexpr double others[] = {0, 1, 1e6, -1e6};
+		const double other = others[(read.turn - 1) % 4];
+		if (to_host) {
+			c10::impl::ExcludeDispatchKeyGuard exclude(hidden());
+			args[0].toTensor().fill_(known::integral(args[0].toTensor()) ? double(read.turn % 2) : other);
+		} else if (stack->back().isBool() || stack->back().toScalar().isBoolean()) {
+			bool as = !(stack->back().isBool() ? stack->back().toBool() : stack->back().toScalar().toBool());
+			stack->back() = stack->back().isBool() ? IValue(as) : IValue(at::Scalar(as));
+		} else {
+			stack->back() = stack->back().toScalar().isIntegral(false) ? at::Scalar(int64_t(read.turn % 2)) : at::Scalar(other);
 		}
 	}
 
@@ -308,7 +346,7 @@ private:
 	void run_with_counts(DispatchKeySet below) {
 		if (o.kind == Kind::count) {
 			count();
-		} else if (most() && (assumed || !computable)) {
+		} else if (most() != (read.turn > 0) && (assumed || !computable)) {
 			suppose_most();
 			compute();
 		} else if (computable) {
@@ -453,7 +491,7 @@ private:
 	void keep(const at::Tensor &t, const at::Tensor &value) {
 		note_capture(t);
 		if (fits(t, value)) {
-			known::take(known::base(t), known::bytes(t), assumed ? State::assumed : State::exact, value);
+			known::take(known::base(t), known::bytes(t), resting(), value);
 			return;
 		}
 		known::Bytes *b = known::find(known::base(t));
@@ -470,7 +508,26 @@ private:
 			place.copy_(value);
 		}
 		bool exact = !assumed && (all || before == State::exact || before == State::fresh);
-		known::find(known::base(t))->state = exact ? State::exact : State::assumed;
+		known::find(known::base(t))->state = exact ? State::exact : all && assumed ? resting() : State::assumed;
+	}
+
+	// resting is the state of what comes out.
+	State resting() const {
+		bool finite = least == State::finite && o.kind != Kind::random;
+		return !assumed ? State::exact : finite || asks_finite() ? State::finite : State::assumed;
+	}
+
+	// asks_finite reports whether it tells which numbers are finite, or no NaN.
+	bool asks_finite() const {
+		bool compares = o.name == "aten::eq" || o.name == "aten::ne";
+		bool itself = compares && args.size() > 1 && args[1].isTensor() && args[0].isTensor() && args[0].toTensor().is_same(args[1].toTensor());
+		return itself || o.name == "aten::isnan" || o.name == "aten::isinf" || infinite();
+	}
+
+	// infinite reports whether it compares with infinity.
+	bool infinite() const {
+		bool compares = o.name == "aten::eq" || o.name == "aten::ne" || o.name == "aten::lt" || o.name == "aten::le";
+		return compares && args.size() > 1 && args[1].isScalar() && std::isinf(args[1].toScalar().toDouble());
 	}
 
 	// fits reports whether a result of the host can be kept as it is: it is new, nobody else has it, and its bytes lie as
@@ -494,7 +551,7 @@ private:
 		if (!known::integral(t)) {
 			if (o.name == "aten::_amp_foreach_non_finite_check_and_unscale_" && t.numel() == 1) {
 				if (known::Bytes *b = known::find(known::base(t))) {
-					b->state = State::assumed; // nothing was infinite
+					b->state = State::finite;
 				}
 				return;
 			}
@@ -514,13 +571,12 @@ private:
 			}
 			return;
 		}
-		known::make(known::base(t), known::bytes(t), State::assumed);
+		known::make(known::base(t), known::bytes(t), asks_finite() ? State::finite : State::assumed);
 		known::on_host(t).copy_(*value);
 	}
 
 	std::optional<at::Tensor> assumption(const at::Tensor &t, int result) const {
 		const bool scalar = args.size() > 1 && args[1].isScalar();
-		auto infinite = [&] { return scalar && std::isinf(args[1].toScalar().toDouble()); };
 		auto along = [&](int64_t dim, int64_t choices, int64_t from) {
 			return at::arange(from, from + t.numel(), at::kLong).remainder_(choices).view(t.transpose(dim, -1).sizes()).transpose(dim, -1);
 		};
@@ -529,11 +585,9 @@ private:
 			int64_t choices = args[0].toTensor().size(dim);
 			return along(t.dim() == 0 ? 0 : std::min<int64_t>(dim, t.dim() - 1), choices, choices / 2);
 		};
-		if (o.name == "aten::eq" && args.size() > 1 && args[1].isTensor() && args[0].toTensor().is_same(args[1].toTensor())) {
-			return at::ones({}, at::kBool);
-		}
-		if ((o.name == "aten::ne" || o.name == "aten::lt" || o.name == "aten::le") && infinite()) {
-			return at::ones({}, at::kBool);
+		if (asks_finite()) {
+			bool yes = infinite() ? o.name != "aten::eq" : o.name == "aten::eq";
+			return at::full({}, yes, at::kBool);
 		}
 		if ((o.name == "aten::ge" || o.name == "aten::le") && t.dim() == 0 && scalar && args[1].toScalar().toDouble() == 0) {
 			return at::ones({}, at::kBool); // as a number is read: PyTorch asks so for the least of some
@@ -714,10 +768,11 @@ extern "C" {
 
 #define EXPORT __attribute__((visibility("default")))
 
-EXPORT void gaugeblock_values_start(void (*line)(char *, size_t), int (*check)(), int (*used)()) {
+EXPORT void gaugeblock_values_start(void (*line)(char *, size_t), int (*check)(), int (*used)(), int (*loops)(const char *, long)) {
 	decisions::line = line;
 	decisions::check = check;
 	decisions::used = used;
+	decisions::loops = loops;
 	give_answer = reinterpret_cast<void (*)(const void *, size_t)>(dlsym(RTLD_DEFAULT, "gaugeblock_answer"));
 	drop_answers = reinterpret_cast<void (*)()>(dlsym(RTLD_DEFAULT, "gaugeblock_drop_answers"));
 	captures = reinterpret_cast<const int *>(dlsym(RTLD_DEFAULT, "gaugeblock_captures"));
@@ -736,6 +791,7 @@ EXPORT void gaugeblock_values_enable(int on) { c10::impl::tls_set_dispatch_key_i
 
 // gaugeblock_values_attach makes what is freed be forgotten; CUDA must be initialized.
 EXPORT void gaugeblock_values_attach() {
+	decisions::allocated = [] { return c10::cuda::CUDACachingAllocator::getDeviceStats(c10::cuda::current_device()).allocated_bytes[0].current; };
 	c10::cuda::CUDACachingAllocator::attachAllocatorTraceTracker([](const auto &e) { // its namespace depends on the release
 		using Entry = std::decay_t<decltype(e)>;
 		if (e.action_ == Entry::ALLOC || e.action_ == Entry::FREE_REQUESTED) {

@@ -22,6 +22,8 @@ type Answer struct {
 	NoValues   string         `json:"no_values,omitempty"`
 	Decisions  map[string]int `json:"decisions,omitempty"`
 	FloatsRead map[string]int `json:"floats_read,omitempty"`
+	// Turned is how often which line, in a loop that waited for it, has read another value than what is assumed of values that are not known.
+	Turned map[string]int `json:"turned,omitempty"`
 	// StreamsRecorded is how often which line has called record_stream, if Options.Streams.
 	StreamsRecorded map[string]int `json:"streams_recorded,omitempty"`
 	CuDNN           CuDNN          `json:"cudnn"`

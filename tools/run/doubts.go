@@ -49,7 +49,12 @@ func (a *Answer) doubts() (lines []string) {
 	if all == 1 {
 		text = "1 decision rests on an unknown value" + map[bool]string{true: ", a size", false: ", no size"}[sizes == 1]
 	}
-	return append(lines, text+": "+a.named(brief.Columns-len(prefix+": ")-len(text)))
+	lines = append(lines, text+": "+named(a.Decisions, brief.Columns-len(prefix+": ")-len(text)))
+	if len(a.Turned) > 0 {
+		const waited = "loops that waited for unknown values were taken to end (--patience): "
+		lines = append(lines, waited+named(a.Turned, 2*brief.Columns-len(prefix+prefix+waited)))
+	}
+	return lines
 }
 
 // doubts are the lines about workspaces that are not known, and what makes them known.
@@ -91,10 +96,10 @@ func (a *Answer) decided() (all, sizes int) {
 	return all, sizes
 }
 
-// named names the lines that decide most often, as far as they have room.
-func (a *Answer) named(room int) string {
-	lines := slices.SortedFunc(maps.Keys(a.Decisions), func(x, y string) int {
-		return cmp.Or(a.Decisions[y]-a.Decisions[x], strings.Compare(x, y))
+// named names the lines with the largest counts, as far as they have room.
+func named(counted map[string]int, room int) string {
+	lines := slices.SortedFunc(maps.Keys(counted), func(x, y string) int {
+		return cmp.Or(counted[y]-counted[x], strings.Compare(x, y))
 	})
 	text := short(lines[0], room)
 	if others := len(lines) - 1; others > 0 {

@@ -73,6 +73,9 @@ func TestEndings(t *testing.T) {
 		"counted, fork": {"import os\nos.environ['PYTORCH_NVML_BASED_CUDA_CHECK'] = '1'\nimport torch, multiprocessing as m\ndef child():\n    " + strings.ReplaceAll(takes, "\n", "\n    ") + "\nassert torch.cuda.is_available() and torch.cuda.device_count() == 1\np = m.get_context('fork').Process(target=child); p.start(); p.join()", 0, peak},
 		"terminated":    {ended + "p.terminate(); p.join(); sys.exit(-p.exitcode)", 15, peak},
 		"stopped":       {takes + "import time\nos.kill(os.getppid(), signal.SIGTERM)\ntime.sleep(600)", 143, "interrupted; until then it did not run out of memory"},
+		"SIGTERM":       {takes + "import time\nassert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL\nos.kill(os.getpid(), signal.SIGTERM)\ntime.sleep(600)", 143, peak},
+		"its own":       {takes + "signal.signal(signal.SIGTERM, lambda *_: sys.exit(4))\nos.kill(os.getpid(), signal.SIGTERM)", 4, peak},
+		"child, killed": {takes + "import time\np = os.fork()\nif p == 0: time.sleep(600)\nos.kill(p, signal.SIGTERM)\nassert os.waitpid(p, 0)[1] == 15\ntime.sleep(1)", 0, peak},
 		"killed":        {ended + "p.kill(); p.join(); p.kill()", 0, peak},
 		"two Pythons":   {takes + "import subprocess\nif len(sys.argv) < 2: subprocess.run([sys.executable, sys.argv[0], 'again'], check=True)", 0, peak},
 		"searched":      {"import importlib.util\nimportlib.util.find_spec('torch')\n" + takes, 0, peak}, // as transformers does

@@ -26,6 +26,9 @@ func (o *Options) environment(folder, site, libraries string) []string {
 	if o.Assume != "" {
 		set("GAUGEBLOCK_RUN_ASSUME", o.Assume)
 	}
+	if o.Patience != 0 {
+		set("GAUGEBLOCK_RUN_PATIENCE", fmt.Sprint(o.Patience))
+	}
 	if o.NoCuDNN {
 		set("GAUGEBLOCK_RUN_CUDNN", "none")
 	}

@@ -39,6 +39,7 @@ func TestEnvironment(t *testing.T) {
 		"no values":  {o: Options{NoValues: true}, want: map[string]string{"GAUGEBLOCK_RUN_VALUES": "none"}},
 		"no cuDNN":   {o: Options{NoCuDNN: true}, want: map[string]string{"GAUGEBLOCK_RUN_CUDNN": "none"}},
 		"assume":     {o: Options{Assume: AssumeMost}, want: map[string]string{"GAUGEBLOCK_RUN_ASSUME": "most"}},
+		"patience":   {o: Options{Patience: -1}, want: map[string]string{"GAUGEBLOCK_RUN_PATIENCE": "-1"}},
 		"progress":   {o: Options{Progress: func(Progress) {}}, want: map[string]string{"GAUGEBLOCK_RUN_PROGRESS": "1"}},
 		"streams":    {o: Options{Streams: true}, want: map[string]string{"GAUGEBLOCK_RUN_STREAMS": "1"}},
 		"snapshot":   {o: Options{Snapshot: true, Decide: true}, want: map[string]string{"GAUGEBLOCK_RUN_HISTORY": "stacks"}},

@@ -37,6 +37,9 @@ type Options struct {
 	NoValues, NoCuDNN bool
 	// Assume is what is assumed of counts of what is not known: AssumeLeast, AssumeMost, or "" for the least.
 	Assume string
+	// Patience is how often a loop reads a value that is not known before it is taken to end, if it makes no progress
+	// otherwise; 0: 300; below: it never is.
+	Patience int
 	// Output, if given, gets what the program prints, which otherwise goes where this process's goes;
 	// the program then has no input.
 	Output io.Writer

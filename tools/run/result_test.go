@@ -66,7 +66,7 @@ func TestNamedLines(t *testing.T) {
 		{map[string]int{"long/folder/a.py:1 if": 9}, 18, "…/folder/a.py:1 if"},
 		{map[string]int{"long/folder/a.py:1 if": 9}, 5, "…/a.py:1 if"},
 	} {
-		if got := (&Answer{Decisions: c.decisions}).named(c.room); got != c.want {
+		if got := named(c.decisions, c.room); got != c.want {
 			t.Errorf("%v in %d: %q, want %q", c.decisions, c.room, got, c.want)
 		}
 	}

@@ -168,13 +168,14 @@ func TestPythonAlone(t *testing.T) {
 }
 
 // Of a check that stops a program it is known which boolean lets it go on, of a number that is read whether a condition
-// rests on it, and of a module that it is imported, not only looked for. parts.py has what is written, and when.
+// rests on it, of the loop around it whether it makes progress, and of a module that it is imported, not only looked for.
+// parts.py has what is written, and when.
 func TestPythonParts(t *testing.T) {
 	python, err := exec.LookPath("python3")
 	if err != nil {
 		t.Skip("there is no python3")
 	}
-	for _, program := range []string{"checks.py", "conditions.py", "imports.py", "parts.py"} {
+	for _, program := range []string{"checks.py", "conditions.py", "imports.py", "loops.py", "parts.py"} {
 		command := exec.Command(python, filepath.Join("testdata", program))
 		command.Env = append(os.Environ(), "PYTHONPATH="+filepath.Join("..", "..", "python", "site"))
 		if out, err := command.CombinedOutput(); err != nil {
@@ -229,7 +230,7 @@ func TestValues(t *testing.T) {
 			if p.NoValues != "" || !maps.Equal(p.Decisions, want) {
 				t.Errorf("%q, decisions %v", p.NoValues, p.Decisions)
 			}
-			if !strings.Contains(told(*r), "13 decisions rest on unknown values, 1 of them sizes: …/"+filepath.Base(twice)+" item, and 11 more") {
+			if !strings.Contains(told(*r), "12 decisions rest on unknown values, 1 of them sizes: …/"+filepath.Base(twice)+" item, and 10 more") {
 				t.Error(told(*r))
 			}
 		})
@@ -240,6 +241,19 @@ func TestValues(t *testing.T) {
 func TestTorchAssumed(t *testing.T) {
 	for _, python := range pythons(t) {
 		runs(t, Options{Command: []string{python, filepath.Join("testdata", "assumed.py")}}, 0)
+	}
+}
+
+// Loops that wait for a value that is not known are taken to end, if they are not told to wait, and who waits in vain is told.
+func TestTorchWaits(t *testing.T) {
+	for _, python := range pythons(t) {
+		for patience, turned := range map[int]int{60: 10, -1: 0} {
+			command := []string{python, filepath.Join("testdata", "waits.py"), fmt.Sprint(patience)}
+			r := runs(t, Options{Command: command, Patience: patience}, 0)
+			if got := r.Processes[0].Turned; len(got) != turned || strings.Contains(told(*r), "that waited for unknown values were taken to end (--patience):") != (turned > 0) {
+				t.Errorf("%s: patience %d: %v, %q", python, patience, got, told(*r))
+			}
+		}
 	}
 }
 

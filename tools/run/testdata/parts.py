@@ -388,7 +388,7 @@ class Answers(Case):
         self.write(last=False)
         self.assertEqual(self.answer(), {
             "pid": os.getpid(), "torch": "2.11.0", "rank": "1", "command": ["train.py"], "steps": 0, "no_values": "", "decisions": {"a.py:1": 1},
-            "floats_read": {"a.py:1": 2}, "streams_recorded": {}, "uncaught": "", "ooms": [], "other_allocator": "", "devices": run.figures(self.torch),
+            "floats_read": {"a.py:1": 2}, "turned": {"a.py:1": 3}, "streams_recorded": {}, "uncaught": "", "ooms": [], "other_allocator": "", "devices": run.figures(self.torch),
             "cudnn": {"asked": 5, "without_library": 4, "not_compiled": 3, "estimated": 2, "largest_estimate": 1}})
         run.steps = 1
         self.write()
@@ -516,7 +516,7 @@ class Values(Case):
 
     def test_started(self):
         self.start(lambda: "train.py:7")
-        (_, line, check, used), enable = Library.calls
+        (_, line, check, used, loops), enable = Library.calls
         self.assertEqual(enable, ("gaugeblock_values_enable", 1))
         text = ctypes.create_string_buffer(20)
         for size, want in [(20, b"train.py:7"), (11, b"train.py:7"), (6, b"train")]:
@@ -525,6 +525,8 @@ class Values(Case):
         self.start_again(lambda: "", text)
         with mock.patch.object(values.gaugeblock_checks, "wanted", return_value=1), mock.patch.object(values.gaugeblock_conditions, "used", return_value=2):
             self.assertEqual((check(), used()), (1, 2))
+        with mock.patch.object(values.gaugeblock_loops, "waits", return_value=3) as waits:
+            self.assertEqual((loops(b"a.py:1 item", 9), waits.call_args.args), (3, (b"a.py:1 item", 9)))
 
     def start_again(self, where, text):
         Library.loaded.clear()

@@ -169,7 +169,7 @@ def nested(d):
     layer = torch.nn.TransformerEncoderLayer(8, 2, 16, batch_first=True)
     hidden = torch.arange(4, device=d)[None] >= torch.tensor([[2], [4]], device=d)
     with torch.no_grad():
-        return list(torch.nn.TransformerEncoder(layer, 1).to(d).eval()(torch.zeros(2, 4, 8, device=d), src_key_padding_mask=hidden).shape)  # unknown: item
+        return list(torch.nn.TransformerEncoder(layer, 1).to(d).eval()(torch.zeros(2, 4, 8, device=d), src_key_padding_mask=hidden).shape)
 
 
 same("sparse", sparse)
