@@ -319,6 +319,19 @@ func TestLookup(t *testing.T) {
 	}
 }
 
+// TestPeers: of devices that are not there, none has access.
+func TestPeers(t *testing.T) {
+	g := New(Config{Devices: make([]DeviceConfig, 2)})
+	must(t, g.EnablePeerAccess(0, 1))
+	for _, pair := range [][2]spec.Device{{2, 0}, {0, 2}, {-1, 0}, {0, -1}} {
+		if err := g.EnablePeerAccess(pair[0], pair[1]); err == nil {
+			t.Errorf("%v: no error", pair)
+		}
+	}
+	refused(t, "itself", g.EnablePeerAccess(1, 1), "")
+	refused(t, "no access", New(Config{Devices: make([]DeviceConfig, 2), NoPeerAccess: true}).EnablePeerAccess(0, 1), "")
+}
+
 // TestReserveForPool: whoever listens is told, also of what fails.
 func TestReserveForPool(t *testing.T) {
 	g := New(Config{})

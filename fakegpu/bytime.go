@@ -16,12 +16,14 @@ type Durations struct {
 	Give   func() time.Duration // the host: to give a stream work, with all that a program does for it
 	Call   time.Duration        // the host: any other call
 	Memory time.Duration        // the host: to allocate memory of the driver, or to free it
+	Page   time.Duration        // the host: the same for a page, with all that maps it
 	Pin    time.Duration        // the host: to let devices reach a MiB of its memory
 	// Copies is for how many copies from the host it waits before it allocates or frees memory of the driver, of those
 	// that are under way or follow at once: the driver writes its tables by the engine that copies.
 	Copies int
-	// First is how long it takes the host to give the first work of a name, which loads its code, beside Give.
-	First func(name string, operations uint64) time.Duration
+	// First is how long it takes the host to give the first work of a name, which loads its code, beside Give, and
+	// whether it waits for the device before.
+	First func(name string, operations uint64) (takes time.Duration, waits bool)
 	// Work is how long work takes that moves so many bytes and computes so many operations, and has the device's
 	// multiprocessors for itself: a start, and then what takes so large a share of them, at most 1.
 	Work func(bytes, operations uint64) (starts, computes time.Duration, share float64)
@@ -67,9 +69,12 @@ func (b *byTime) called(g *GPU, c call) {
 	switch c {
 	case callLaunch, callFill, callCopy, callReadBack, callLaunchGraph:
 		b.now += b.Give()
-	case callMalloc, callFree, callCreatePage, callReleasePage:
+	case callMalloc, callFree:
 		b.awaitCopies(g)
 		b.now += b.Memory
+	case callCreatePage, callReleasePage:
+		b.awaitCopies(g)
+		b.now += b.Page
 	default:
 		b.now += b.Call
 	}
@@ -92,13 +97,18 @@ func (b *byTime) pinned(bytes uint64) {
 	b.now += time.Duration(float64(b.Pin) * float64(bytes) / float64(spec.MiB))
 }
 
-// given is when an item is given to a stream. The first work of a name takes longer.
-func (b *byTime) given(w *work) time.Duration {
-	if w != nil && !b.seen[w.name] {
-		b.seen[w.name] = true
-		if b.First != nil {
-			b.now += b.First(w.name, w.operations)
+// given is when work is given to a stream. The first of a name takes longer.
+func (b *byTime) given(g *GPU, w *work) time.Duration {
+	if b.seen[w.name] {
+		return b.now
+	}
+	b.seen[w.name] = true
+	if b.First != nil {
+		takes, waits := b.First(w.name, w.operations)
+		if waits {
+			g.forceDevice(w.device)
 		}
+		b.now += takes
 	}
 	return b.now
 }

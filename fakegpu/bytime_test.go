@@ -90,7 +90,7 @@ func (r timedRun) over(e spec.EventHandle, since time.Duration, want bool) {
 func TestByTime(t *testing.T) {
 	d := inMilliseconds()
 	d.On = nil
-	d.First = func(string, uint64) time.Duration { return 10 * ms }
+	d.First = func(string, uint64) (time.Duration, bool) { return 10 * ms, false }
 	d.Work = func(bytes, _ uint64) (starts, computes time.Duration, share float64) {
 		return time.Duration(bytes) * ms, 0, 1
 	}
@@ -127,17 +127,23 @@ func TestByTime(t *testing.T) {
 	r.over(last, 0, true)
 }
 
-// The name of a kernel takes longer once.
+// The name of a kernel takes longer once, and that of some has to wait for all streams.
 func TestByTimeFirst(t *testing.T) {
 	d := inMilliseconds()
-	d.First = func(name string, _ uint64) time.Duration {
-		return map[string]time.Duration{"a": 10 * ms, "b": 7 * ms}[name]
+	d.First = func(name string, _ uint64) (time.Duration, bool) {
+		return map[string]time.Duration{"a": 10 * ms, "b": 7 * ms}[name], name == "waits"
 	}
 	r := timed(t, d)
 	for _, name := range []string{"a", "b", "c", "a", "b"} {
 		r.works(0, name, 0)
 	}
 	if r.b.now != 22*ms {
+		t.Error(r.b.now)
+	}
+	r.works(r.stream(), "beside", 100) // given at 23
+	r.works(0, "waits", 0)
+	r.works(0, "waits", 0)
+	if r.b.now != 124*ms {
 		t.Error(r.b.now)
 	}
 }

@@ -223,7 +223,7 @@ func (g *GPU) waitMark(s *stream, e *event) error {
 	if !e.mark.complete() {
 		i := item{wait: e.mark}
 		if b, is := g.schedule.(*byTime); is {
-			i.given, i.over = b.given(nil), e.time
+			i.given, i.over = b.now, e.time
 		}
 		s.push(i)
 	}

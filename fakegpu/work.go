@@ -78,7 +78,7 @@ func (g *GPU) give(c call, s *stream, w work) error {
 	} else {
 		i := item{work: w.clone()}
 		if b, is := g.schedule.(*byTime); is {
-			i.given, i.late = b.given(&w), b.late(&w)
+			i.given, i.late = b.given(g, &w), b.late(&w)
 		}
 		s.push(i)
 	}

@@ -44,6 +44,25 @@ func (sys *System) Follow(m bounded.Module, from *bounded.State, label string, n
 	return sys.compareHistory(m, from, label, before)
 }
 
+// Take does the step of a label that was compared before, to the next state of the model.
+func (sys *System) Take(from *bounded.State, label string, next *bounded.State) error {
+	sys.countEvents(from, next)
+	return sys.Do(label)
+}
+
+// countEvents counts the events that a step needs at most.
+func (sys *System) countEvents(from, next *bounded.State) {
+	for _, s := range []*bounded.State{from, next} {
+		needed := len(s.Events)
+		for _, g := range s.Segments {
+			for _, b := range g.Blocks {
+				needed += len(b.StreamUses)
+			}
+		}
+		sys.mostEvents = max(sys.mostEvents, needed)
+	}
+}
+
 // do does the action of a label.
 func (sys *System) do(from *bounded.State, label string) error {
 	if isFaulty(label) {
@@ -91,15 +110,7 @@ func (sys *System) compareBookkeeping(next *bounded.State) error {
 // compareHandles: a pool has as many pins as mallocs of it have released the lock, and no more events
 // exist than were needed at a time. A step needs one for each stream use, at most.
 func (sys *System) compareHandles(from, next *bounded.State) (err error) {
-	for _, s := range []*bounded.State{from, next} {
-		needed := len(s.Events)
-		for _, g := range s.Segments {
-			for _, b := range g.Blocks {
-				needed += len(b.StreamUses)
-			}
-		}
-		sys.mostEvents = max(sys.mostEvents, needed)
-	}
+	sys.countEvents(from, next)
 	if sys.driver.events > sys.mostEvents {
 		return fmt.Errorf("there are %d events, and never more than %d were needed", sys.driver.events, sys.mostEvents)
 	}

@@ -26,6 +26,22 @@ func TestOutputs(t *testing.T) {
 		if err := o.Write(&Page{}); err != nil {
 			t.Fatal(err)
 		}
+		input, err := os.Stat(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		own, err := os.Stat(folder)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, path := range []string{link, page} {
+			if _, err := OpenOutput(path, own, input); err == nil || !strings.Contains(err.Error(), "is the input, and is not overwritten: name another file with -o") {
+				t.Errorf("onto the input: %v", err)
+			}
+			if _, err := OpenOutput(path, own); err != nil {
+				t.Errorf("onto another file: %v", err)
+			}
+		}
 		again, err := OpenOutput(link)
 		if err != nil || !again.Exists() || !again.IsReport() {
 			t.Errorf("%s: exists %v, is a report %v: %v", link, again.Exists(), again.IsReport(), err)

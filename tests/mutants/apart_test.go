@@ -42,6 +42,9 @@ func (b *bench) tellApart() (r result, err error) {
 		return r, err
 	}
 	out, err := b.askIn("list", "")
+	if *asked != "" {
+		out, err = os.ReadFile(*asked)
+	}
 	if err != nil {
 		return r, fmt.Errorf("%w\n%s", err, out)
 	}
@@ -128,6 +131,10 @@ func (b *bench) askIn(what, file string) ([]byte, error) {
 	c.Dir = filepath.Join(b.root, filepath.FromSlash(judges))
 	c.Env = append(os.Environ(), "GOMEMLIMIT=2GiB", "GAUGEBLOCK_APART="+what, "GAUGEBLOCK_TOLD="+file,
 		fmt.Sprintf("GOMAXPROCS=%d", max(2, runtime.NumCPU()/b.workers)))
+	if number, is := strings.CutPrefix(what, "mutant "); is {
+		number, _, _ = strings.Cut(number, " ")
+		c.Env = append(c.Env, variable+"="+number)
+	}
 	if mistake, is := strings.CutPrefix(what, "mistake "); is {
 		c.Env = append(c.Env, "GAUGEBLOCK_MISTAKE="+mistake)
 	}

@@ -132,6 +132,8 @@ var (
 	tried   = flag.String("tried", "", "leave out the mutants that this log of earlier runs has")
 	argued  = flag.String("argued", "", "a file of groups of mutants that need not be noticed (see groups_test.go)")
 	apart   = flag.Bool("apart", false, "tell changed properties apart from the right ones (see apart_test.go)")
+	write   = flag.String("write", "", "write the overlay of the mutants into this folder, print their numbers and names, and do nothing")
+	asked   = flag.String("asked", "", "with -apart, ask in what this file lists, and not in all: mistakes, configurations, and mutants of the overlay in these")
 	within  = flag.Duration("for", 0, "with -apart, begin no configuration after so long")
 	sum     = flag.Bool("sum", false, "print tables by room and by operator of the logs that are named, and do nothing")
 	prune   = flag.Bool("prune", false, "take the arguments about what is no mutant any more out of "+equivalentFile)
@@ -208,16 +210,24 @@ func run() error {
 
 // tryAll tries the first n mutants of a folder that compile.
 func (b *bench) tryAll(root, folder string, tests []string, chosen []mutant, n int, equivalent arguments) (r result, err error) {
-	dir, err := os.MkdirTemp("", "mutants")
-	if err != nil {
-		return r, err
+	dir := *write
+	if dir == "" {
+		if dir, err = os.MkdirTemp("", "mutants"); err != nil {
+			return r, err
+		}
+		defer os.RemoveAll(dir)
 	}
-	defer os.RemoveAll(dir)
 	built, broken, err := newBuild(root, dir, folder, chosen, n)
 	if err != nil {
 		return r, err
 	}
 	b.build = built
+	if *write != "" {
+		for _, number := range b.order {
+			fmt.Printf("%d\t%s\n", number, b.mutants[number].name())
+		}
+		return r, nil
+	}
 	if *apart {
 		return b.tellApart()
 	}

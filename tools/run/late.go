@@ -53,7 +53,7 @@ func others(ranks int) []Schedule {
 	}
 	all := []Schedule{{Slower: Likely}, {Slower: Fast}, {Slower: Likely, Seed: 3}}
 	if ranks > 1 {
-		return append(all, Schedule{Slower: Late, Seed: 2, Elsewhere: true})
+		return append(all, Schedule{Slower: Late, Host: HostFast, Seed: 2, Elsewhere: true})
 	}
 	return append(all, Schedule{Slower: Later, Seed: 2})
 }

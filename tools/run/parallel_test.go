@@ -135,11 +135,12 @@ func TestHolds(t *testing.T) {
 	}
 }
 
-// A bounded program has what its ranks reserved in several runs, by rank. One without ranks has one list.
+// A bounded program has what its ranks reserved in several runs, by rank. One without torchrun has one list.
 type bounded struct {
 	name     string
 	program  []string
 	settings string
+	torchrun bool // as many processes as there are truths
 	truths   [][]uint64
 }
 
@@ -153,7 +154,7 @@ func boundedPrograms(t *testing.T) (all []bounded) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(kinds)) {
 		kind, expandable := strings.CutSuffix(name, ".expandable")
-		p := bounded{name: name, program: []string{filepath.Join("testdata", "parallel.py"), kind}, truths: make([][]uint64, 2)}
+		p := bounded{name: name, program: []string{filepath.Join("testdata", "parallel.py"), kind}, torchrun: true, truths: make([][]uint64, 2)}
 		if expandable {
 			p.settings = "expandable_segments:True"
 		}
@@ -165,7 +166,7 @@ func boundedPrograms(t *testing.T) (all []bounded) {
 	folder := shared(t)
 	for _, name := range []string{"ddp.default", "ddp.expandable", "fsdp2.default", "fsdp2.expandable"} {
 		kind, _, _ := strings.Cut(name, ".")
-		p := bounded{name: "programs/" + name, program: []string{filepath.Join(folder, "programs2.py"), kind}, truths: make([][]uint64, 2)}
+		p := bounded{name: "programs/" + name, program: []string{filepath.Join(folder, "programs2.py"), kind}, torchrun: true, truths: make([][]uint64, 2)}
 		for rank := range 2 {
 			for _, run := range []string{"a", "b"} {
 				var x truth
@@ -187,8 +188,11 @@ func boundedPrograms(t *testing.T) (all []bounded) {
 		}
 		kind, how, _ := strings.Cut(name, ".")
 		p := bounded{name: name, program: []string{filepath.Join("testdata", "streams.py"), kind}, truths: reserved[name]}
-		if kind == "two_streams" {
+		switch kind {
+		case "two_streams":
 			p.program = []string{workloads, kind, "0"}
+		case "fsdp2_alone":
+			p.program, p.torchrun = []string{filepath.Join(folder, "programs2.py"), "fsdp2"}, true
 		}
 		if how == "expandable" {
 			p.settings = "expandable_segments:True"
@@ -206,40 +210,37 @@ var outside = map[string]string{
 	"zero, rank 1":                seldom,
 	"zero_view, rank 0":           "seven runs were recorded, which let go of the bucket before the third step, as not all of ZeRO do",
 	"zero_view, rank 1":           "as rank 0",
-	"zero_momentum, rank 0":       noWatchdog,
-	"zero_momentum, rank 1":       noWatchdog,
 	"fsdp1_loose, rank 0":         "three runs were recorded, in which no rank waited as long as in some of the runs here",
 	"fsdp1_loose, rank 1":         "as rank 0",
 	"ddp_accumulate, rank 0":      alwaysLate,
 	"ddp_half, rank 1":            "865 MiB wide, where 753 are allowed",
 	"ddp_static, rank 0":          alwaysLate,
 	"ddp_static, rank 1":          alwaysLate,
+	"fsdp1_wide, rank 0":          "as rank 1",
 	"fsdp1_wide, rank 1":          "three runs were recorded, in which no rank waited as long as in one of the runs here",
 	"average.default, rank 0":     nearly,
-	"average.expandable, rank 0":  nearly,
-	"batches.default, rank 0":     "two of six runs are 8 MiB below",
 	"batches.expandable, rank 0":  nearly,
-	"branches.default, rank 0":    shares,
-	"branches.expandable, rank 0": shares,
-	"buckets.default, rank 0":     nearly,
-	"buckets.expandable, rank 0":  nearly,
-	"gather.default, rank 0":      nearly,
-	"loader.expandable, rank 0":   nearly,
-	"saved.default, rank 0":       pins,
-	"saved.expandable, rank 0":    pins,
-	"offload.default, rank 0":     nearly,
-	"offload.expandable, rank 0":  nearly,
-	"prefetch.default, rank 0":    nearly,
+	"evaluate.default, rank 0":    nearly,
+	"evaluate.expandable, rank 0": nearly,
+	"offload.default, rank 0":     otherCode,
+	"offload.expandable, rank 0":  otherCode,
+	"prefetch.default, rank 0":    meetsCopies,
+	"prefetch.expandable, rank 0": meetsCopies,
+	"saved.default, rank 0":       meetsCopies,
+	"saved.expandable, rank 0":    meetsCopies,
+	"shards.default, rank 0":      "10 % too little: the host waits for the device at each new shape of bfloat16",
+	"shards.expandable, rank 0":   "as shards.default",
+	"stages.default, rank 0":      "526 MiB wide, where 469 are allowed",
+	"states.default, rank 0":      "one of six runs is 2 MiB below",
 }
 
 const (
-	seldom     = "one run of eight held DDP's first bucket until the third step; the watchdog would have to be half a second late here"
-	noWatchdog = "two of three runs held the first buckets until the third step, as if the watchdog looked at nothing"
-	alwaysLate = "three runs were recorded, which let go of the first buckets at the same time, as the runs here do not"
-	shares     = "kernels of two streams share the device, and here each has all of it"
-	pins       = "the host takes milliseconds to pin memory, and here nothing"
+	seldom      = "one run of eight held DDP's first bucket until the third step; the watchdog would have to be half a second late here"
+	alwaysLate  = "three runs were recorded, which let go of the first buckets at the same time, as the runs here do not"
+	otherCode   = "on the H200 the host waited for the device in the fifth step, to load the code of a product of another shape"
+	meetsCopies = "how long an allocation of the driver waits for copies from the host differs by machine and run"
 
-	nearly = "the host is nearly as slow as the device here: a small change of either changes the peak, more than between the runs"
+	nearly = "some percent beside the H200s, since the host's pace differs by what is called"
 )
 
 // What a program reserved in each run on H200s is in the range that --range tells, of each rank, and the range is not
@@ -250,7 +251,7 @@ func TestTorchRanges(t *testing.T) {
 	for _, p := range boundedPrograms(t) {
 		t.Run(p.name, func(t *testing.T) {
 			command := []string{python}
-			if len(p.truths) > 1 {
+			if p.torchrun {
 				command = append(command, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", fmt.Sprint(len(p.truths)))
 			}
 			o := Options{Command: append(append(command, p.program...), filepath.Join(t.TempDir(), "out")), Settings: p.settings}
@@ -270,7 +271,7 @@ func TestTorchRanges(t *testing.T) {
 				x := RankRange{Least: r.Range.Least, Most: r.Range.Most}
 				if len(r.Range.Ranks) > 0 {
 					x = r.Range.Ranks[rank]
-				} else if all := r.ranks(); len(all) > 0 {
+				} else if all := r.ranks(); len(all) > 1 {
 					x.Least, x.Most = all[rank].reserved, all[rank].reserved
 				}
 				wrong := x.holds(truths)

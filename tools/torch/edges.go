@@ -345,7 +345,7 @@ func (r *edgeRun) follow(walk *edgeWalk) error {
 	for i, step := range walk.steps {
 		label := r.labels[step.Label]
 		if !step.New {
-			err = sys.Do(label)
+			err = sys.Take(walk.states[i], label, walk.states[i+1])
 		} else {
 			err = sys.Follow(r.module, walk.states[i], label, walk.states[i+1])
 		}

@@ -17,14 +17,17 @@ import (
 // host gives a piece of work each 24 to 42 microseconds, Python and all, and each 44 to 56 in programs whose backward pass
 // another thread runs, with modules and an optimizer. An allocation of the driver takes 80 to 250
 // unless copies from the host are under way. The first kernel of a name waits for its code, 4 to 20 ms, and the first
-// matrix product 90 for the library. To pin memory takes 0.4 ms a MiB.
+// matrix product 90 for the library. Of half precision nearly each shape has a kernel of its own, and before it is loaded
+// the host waits until the device has nothing to do (18 kernels of 20 shapes). To pin memory takes 0.4 ms a MiB.
 const (
 	hostGives   = 33 * time.Microsecond
 	hostTrains  = 50 * time.Microsecond
 	hostCalls   = time.Microsecond
 	hostMemory  = 120 * time.Microsecond
+	hostPage    = 60 * time.Microsecond
 	hostFirst   = 12 * time.Millisecond
 	hostProduct = 90 * time.Millisecond
+	hostLoads   = 300 * time.Microsecond
 	hostPins    = 400 * time.Microsecond
 	hostWaits   = 2 // copies from the host that are under way when it allocates, or follow at once
 )
@@ -99,15 +102,8 @@ func durations(gpu gpus.GPU, slower, host float64, caller func() spec.Thread) fa
 		Copies: waits,
 		Give:   func() time.Duration { return times(host, gives(caller())) },
 		Call:   times(host, hostCalls), Memory: times(host, hostMemory), Pin: times(host, hostPins),
-		First: func(name string, operations uint64) time.Duration {
-			switch {
-			case name == copyIn || name == copyOut || name == copyOver || name == fill:
-				return 0
-			case operations > 0:
-				return times(host, hostProduct)
-			}
-			return times(host, hostFirst)
-		},
+		Page:  times(host, hostPage),
+		First: firsts(host, slower < blind),
 		Work: func(moved, operations uint64) (starts, computes time.Duration, share float64) {
 			seconds := max(float64(moved)*perByte, float64(operations)*perOperation)
 			computes = time.Duration(slower * seconds * float64(time.Second))
@@ -124,6 +120,24 @@ func durations(gpu gpus.GPU, slower, host float64, caller func() spec.Thread) fa
 			}
 			return fakegpu.Multiprocessors
 		},
+	}
+}
+
+// firsts is what the first work of a name takes the host: the code of a kernel, the library of matrix products once, and
+// then the code of each product that has another, which waits for the device.
+func firsts(host float64, waits bool) func(string, uint64) (time.Duration, bool) {
+	products := false
+	return func(name string, operations uint64) (time.Duration, bool) {
+		takes, product := hostFirst, operations > 0
+		switch {
+		case name == copyIn || name == copyOut || name == copyOver || name == fill:
+			takes = 0
+		case product && products:
+			takes = hostLoads
+		case product:
+			takes, products = hostProduct, true
+		}
+		return time.Duration(host * float64(takes)), waits && product
 	}
 }
 

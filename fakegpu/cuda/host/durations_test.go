@@ -63,12 +63,17 @@ func TestHostTakes(t *testing.T) {
 		}
 	}
 	for name, want := range map[string]time.Duration{copyIn: 0, copyOut: 0, copyOver: 0, fill: 0, "a kernel": 2 * hostFirst} {
-		if got := d.First(name, 0); got != want {
-			t.Errorf("%s: %v", name, got)
+		if got, waits := d.First(name, 0); got != want || waits {
+			t.Errorf("%s: %v, %v", name, got, waits)
 		}
 	}
-	if got := d.First("gemm", 1); got != 2*hostProduct {
-		t.Errorf("a product: %v", got)
+	for i, want := range []time.Duration{2 * hostProduct, 2 * hostLoads, 2 * hostLoads} {
+		if got, waits := d.First("gemm", 1); got != want || !waits {
+			t.Errorf("product %d: %v, %v", i, got, waits)
+		}
+	}
+	if _, waits := durations(gpus.All[0], blind, 1, nil).First("gemm", 1); waits {
+		t.Error("the host waits for a device that does nothing")
 	}
 }
 

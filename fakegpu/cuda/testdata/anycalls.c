@@ -67,8 +67,11 @@ static void *draw_place(int kind) {
 }
 
 static void *draw_struct(void) {
-	for (unsigned i = 0; i < 64; i++)
-		place[i] = draw(3) ? draw(4) : ((uint64_t)draw(1u << 30) << 34 | draw(1u << 30));
+	for (unsigned i = 0; i < 64; i++) {
+		place[i] = draw(3) ? draw(4) : (uint64_t)draw(1u << 30) << 34;
+		if (place[i] >> 32)
+			place[i] |= draw(1u << 30);
+	}
 	return place;
 }
 

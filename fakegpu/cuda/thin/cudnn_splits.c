@@ -3,15 +3,15 @@
 // in steps along the depth of the product, and a cluster of blocks some tiles side by side. If the last wave of clusters
 // does not fill the device, several blocks share each of its tiles, and each keeps its part in the workspace. How many
 // do depends on how many clusters run at a time, which cuDNN asks a driver. NVIDIA publishes no formula: this one gives
-// 96 of 100 of the 271,000 plans of cuDNN 9.19 on an H200 that it was made from to the byte, and 98 of 100 of others
-// (testdata/convolution_sizes.txt). The list of measured goes before it.
+// 96 of 100 of the 271,000 plans of cuDNN 9.19 on an H200 that it was made from to the byte, 98 of 100 of 45,000 with
+// groups, and 98 of 100 of others (testdata/convolution_sizes.txt). The list of measured goes before it.
 
-enum { DEPTH_OF_STEP = 32, ALIGNED_CHANNELS = 4, BYTES_OF_NUMBER = 4, LEVELS = 8 };
+enum { DEPTH_OF_STEP = 32, ALIGNED_CHANNELS = 4, ALL_CHANNELS = 8, BYTES_OF_NUMBER = 4, LEVELS = 8 };
 
 // What a line of measured is for (cudnn_backend.c), in numbers.
 struct convolution {
 	char way;
-	int is_last, engine, dims;
+	int is_last, is_part, engine, dims; // is_part: of the tensors, one group's channels
 	long long filter[MOST_DIMS], input[MOST_DIMS], pad[MOST_DIMS], stride[MOST_DIMS], dilation[MOST_DIMS], knobs[6];
 };
 
@@ -31,10 +31,10 @@ static int listed(const char **at, char between, long long *to, int most) {
 	return n;
 }
 
-// parsed reads a key. 0: its engine, numbers or groups are not those of the formula.
+// parsed reads a key. It is how many knobs it has. 0: its numbers have 16 bits.
 static int parsed(struct convolution *c, const char *key) {
 	c->way = *key++;
-	c->is_last = *key == 'l';
+	c->is_last = *key == 'l', c->is_part = 0;
 	key += c->is_last;
 	if (*key++ != ' ') {
 		return 0; // 16 bits
@@ -48,40 +48,11 @@ static int parsed(struct convolution *c, const char *key) {
 	c->engine = atoi(key);
 	key += strcspn(key, ",");
 	key += *key == ',';
-	int wanted = c->way == 'f' ? 67 : c->way == 'd' ? 71 : 68;
-	return listed(&key, ',', c->knobs, 6) == 6 && c->engine == wanted && c->filter[1] == c->input[1];
+	return listed(&key, ',', c->knobs, 6);
 }
 
 static long long up(long long a, long long b) { return (a + b - 1) / b; }
-
-// A product of matrices: rows and columns of the result, the second of which there are so many times, and steps.
-struct product { long long rows, columns, times, steps, transforms; };
-
-// product_of also says what the copies of the tensors take whose channels lie innermost, with a multiple of four.
-static int product_of(struct product *p, const struct convolution *c) {
-	long long out = c->filter[0], in = c->filter[1], taps = 1, pixels_in = c->input[0], pixels_out = c->input[0];
-	for (int i = 2; i < c->dims; i++) {
-		long long reach = c->dilation[i - 2] * (c->filter[i] - 1) + 1;
-		if (c->stride[i - 2] <= 0) {
-			return 0;
-		}
-		taps *= c->filter[i];
-		pixels_in *= c->input[i];
-		pixels_out *= (c->input[i] + 2 * c->pad[i - 2] - reach) / c->stride[i - 2] + 1;
-	}
-	long long wide_in = up(in, ALIGNED_CHANNELS) * ALIGNED_CHANNELS, wide_out = up(out, ALIGNED_CHANNELS) * ALIGNED_CHANNELS;
-	int is_wide = wide_in == in && wide_out == out;
-	long long weights = taps > 1 || !is_wide ? wide_in * wide_out * taps : 0;
-	if (c->is_last && !is_wide) {
-		return 0;
-	}
-	p->transforms = c->is_last ? 0 : BYTES_OF_NUMBER * (pixels_in * wide_in + pixels_out * wide_out + weights) + 16;
-	p->rows = c->way == 'f' ? pixels_out : c->way == 'd' ? pixels_in : out;
-	p->columns = c->way == 'f' ? out : in;
-	p->times = c->way == 'w' ? taps : 1;
-	p->steps = c->way == 'w' ? up(pixels_out, DEPTH_OF_STEP) : taps * up(c->way == 'f' ? in : out, DEPTH_OF_STEP);
-	return 1;
-}
+static long long rounded(long long a, long long to) { return up(a, to) * to; }
 
 // Tiles by their number, which is a knob.
 static const struct tile { int number, rows, columns; } tiles[] = {
@@ -96,6 +67,58 @@ static const struct tile *tile_of(long long number) {
 		}
 	}
 	return NULL;
+}
+
+// A product of matrices: rows and columns of the result, the second of which there are so many times, and steps.
+struct product { long long rows, columns, times, steps, transforms; };
+
+// width is how many channels each group has in the copies of the tensors: a power of two.
+static long long width(long long channels) {
+	long long wide = ALIGNED_CHANNELS;
+	while (wide < channels) {
+		wide *= 2;
+	}
+	return wide;
+}
+
+// product_of also says what the copies of the tensors take whose channels lie innermost, with a multiple of four. Groups
+// that fit into the columns of a tile are one product. Tensors whose channels lie innermost are copied if those of a group
+// become more, or a part is taken of them.
+static int product_of(struct product *p, const struct convolution *c, const struct tile *t) {
+	long long groups = c->input[1] / c->filter[1], out = c->filter[0] / groups, in = c->filter[1], taps = 1;
+	long long pixels_in = c->input[0], pixels_out = c->input[0];
+	for (int i = 2; i < c->dims; i++) {
+		long long reach = c->dilation[i - 2] * (c->filter[i] - 1) + 1;
+		if (c->stride[i - 2] <= 0) {
+			return 0;
+		}
+		taps *= c->filter[i];
+		pixels_in *= c->input[i];
+		pixels_out *= (c->input[i] + 2 * c->pad[i - 2] - reach) / c->stride[i - 2] + 1;
+	}
+	long long wide_in = rounded(in, ALIGNED_CHANNELS), wide_out = rounded(out, ALIGNED_CHANNELS);
+	long long together = 1, before = groups;
+	if (groups > 1) {
+		wide_in = wide_out = width(in > out ? in : out);
+		together = t->columns > wide_in ? t->columns / wide_in : 1;
+		groups = rounded(groups * wide_in, ALL_CHANNELS) / wide_in;
+	}
+	int wider = wide_in != in || wide_out != out, part = c->is_part || groups > before;
+	if (c->is_last && wider && groups == 1) {
+		return 0;
+	}
+	long long copies = !c->is_last || part || wide_in != in ? groups * pixels_in * wide_in : 0;
+	copies += !c->is_last || part || wide_out != out ? groups * pixels_out * wide_out : 0;
+	copies += wider || (!c->is_last && taps > 1) ? groups * wide_in * wide_out * taps : 0;
+	p->transforms = copies > 0 ? BYTES_OF_NUMBER * copies + 16 : 0;
+	if (groups > 1) {
+		in = out = wide_in * together;
+	}
+	p->rows = c->way == 'f' ? pixels_out : c->way == 'd' ? pixels_in : groups > 1 ? wide_out : out;
+	p->columns = c->way == 'f' ? out : in;
+	p->times = up(groups, together) * (c->way == 'w' ? taps : 1);
+	p->steps = c->way == 'w' ? up(pixels_out, DEPTH_OF_STEP) : taps * up(c->way == 'f' ? in : out, DEPTH_OF_STEP);
+	return 1;
 }
 
 // clusters_at_a_time is how many clusters of so many blocks an H200 runs; 0: not measured.
@@ -155,17 +178,13 @@ static long long meetings(long long blocks) {
 	return n;
 }
 
-// The workspace of a plan, of which cuDNN without a driver has told another; -1: the formula is not for it.
-GAUGEBLOCK_API int64_t gaugeblock_cudnn_splits(const char *key, int64_t told) {
+// shared_tiles is what a convolution needs whose engine shares tiles among blocks; -1: the formula is not for it.
+static long long shared_tiles(const struct convolution *c, long long told) {
 	enum { TILE, SHARES = 3, CLUSTER_ROWS, CLUSTER_COLUMNS, ALIGNMENT = 127, COUNTERS = 8, BYTES_OF_COUNTER = 4 };
-	struct convolution c;
 	struct product p;
-	if (!parsed(&c, key) || !product_of(&p, &c) || told < p.transforms) {
-		return -1;
-	}
-	const struct tile *t = tile_of(c.knobs[TILE]);
-	long long rows = c.knobs[CLUSTER_ROWS], columns = c.knobs[CLUSTER_COLUMNS], wave = clusters_at_a_time(rows * columns);
-	if (t == NULL || wave == 0) {
+	const struct tile *t = tile_of(c->knobs[TILE]);
+	long long rows = c->knobs[CLUSTER_ROWS], columns = c->knobs[CLUSTER_COLUMNS], wave = clusters_at_a_time(rows * columns);
+	if (t == NULL || wave == 0 || !product_of(&p, c, t) || told < p.transforms) {
 		return -1;
 	}
 	const struct cost *cost = costs;
@@ -174,7 +193,7 @@ GAUGEBLOCK_API int64_t gaugeblock_cudnn_splits(const char *key, int64_t told) {
 	}
 	long long clusters = up(up(p.rows, t->rows), rows) * up(up(p.columns, t->columns) * p.times, columns);
 	long long last = clusters % wave, blocks = 1, counter = clusters > 2 * wave ? BYTES_OF_COUNTER : 0;
-	if (c.knobs[SHARES] == 0 && last > 0) {
+	if (c->knobs[SHARES] == 0 && last > 0) {
 		if (cost == costs + sizeof costs / sizeof *costs) {
 			return -1;
 		}
@@ -186,4 +205,25 @@ GAUGEBLOCK_API int64_t gaugeblock_cudnn_splits(const char *key, int64_t told) {
 	long long shared = rows * columns * last;
 	return p.transforms + BYTES_OF_NUMBER * t->rows * t->columns * shared * blocks +
 		BYTES_OF_COUNTER * (COUNTERS + shared * meetings(blocks)) + ALIGNMENT + counter;
+}
+
+// The workspace of a plan, of which cuDNN without a driver has told another; -1: the formula is not for it. Groups of
+// many channels are convolutions of their own.
+GAUGEBLOCK_API int64_t gaugeblock_cudnn_splits(const char *key, int64_t told) {
+	enum { MOST_TOGETHER = 256, BETWEEN_GROUPS = 16, AT_A_TIME = 8 };
+	struct convolution c;
+	int knobs = parsed(&c, key);
+	long long groups = knobs > 0 && c.filter[1] > 0 ? c.input[1] / c.filter[1] : 0;
+	if (groups == 0 || c.filter[0] % groups != 0 || c.input[1] % groups != 0) {
+		return -1;
+	}
+	if (knobs != 6 || c.engine != (c.way == 'f' ? 67 : c.way == 'd' ? 71 : 68)) {
+		return -1;
+	}
+	if (groups == 1 || (c.filter[1] <= MOST_TOGETHER && c.filter[0] / groups <= MOST_TOGETHER)) {
+		return shared_tiles(&c, told);
+	}
+	c.filter[0] /= groups, c.input[1] /= groups, c.is_part = 1;
+	long long room = groups < AT_A_TIME ? groups : AT_A_TIME, one = shared_tiles(&c, told / room);
+	return one < 0 ? -1 : room * rounded(one, BETWEEN_GROUPS);
 }

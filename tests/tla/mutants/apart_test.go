@@ -54,11 +54,14 @@ func runApart(what string) error {
 		return nil
 	}
 	kind, name, _ := strings.Cut(what, " ")
+	if activate(0); kind == "mutant" { // of the model, by its number in the build
+		_, name, _ = strings.Cut(name, " ")
+	}
 	a := &apartness{right: kind == "configuration", told: map[int]bool{}, of: map[string]*asked{}}
 	if err := a.read(os.Getenv(toldVariable)); err != nil {
 		return err
 	}
-	check, err := a.open(list, name)
+	check, err := a.open(list, kind, name)
 	if err != nil {
 		return err
 	}
@@ -104,8 +107,8 @@ func (a *apartness) read(file string) error {
 	return err
 }
 
-func (a *apartness) open(list []mutant, name string) (*bounded.Check, error) {
-	if a.right {
+func (a *apartness) open(list []mutant, kind, name string) (*bounded.Check, error) {
+	if kind != "mistake" {
 		return alone.Open(name)
 	}
 	for i := range list {

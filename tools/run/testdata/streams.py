@@ -221,6 +221,94 @@ def saved(steps=6, layers=10):
         del x, loss
 
 
+def stages(steps=8, parts=6):
+    """Two halves of a network, each on a stream of its own, through which parts of a batch go one after the other."""
+    main, streams = torch.cuda.current_stream(), [torch.cuda.Stream() for _ in range(2)]
+    halves = [[torch.randn(2048, 2048, device="cuda") / 45 for _ in range(3)] for _ in range(2)]
+    for _ in range(steps):
+        outs = []
+        for _ in range(parts):
+            x = torch.randn(sizes.randrange(400, 3000), 2048, device="cuda")
+            before = main
+            for stream, weights in zip(streams, halves):
+                stream.wait_stream(before)
+                x.record_stream(stream)
+                with torch.cuda.stream(stream):
+                    for weight in weights:
+                        x = torch.nn.functional.gelu(x @ weight)
+                before = stream
+            main.wait_stream(before)
+            x.record_stream(main)
+            outs.append(x.mean(0))
+            del x
+        torch.stack(outs).sum()
+        del outs
+
+
+def states(steps=10, layers=16):
+    """Moments of an optimizer live on the host: they come on a side stream before a layer's update, and go back after it."""
+    side, main = torch.cuda.Stream(), torch.cuda.current_stream()
+    parameters = [torch.randn(sizes.randrange(200, 2600), 2048, device="cuda") for _ in range(layers)]
+    moments = [torch.zeros(p.shape, pin_memory=True) for p in parameters]
+    for _ in range(steps):
+        x = torch.randn(sizes.randrange(500, 2500), 2048, device="cuda")
+        for p, moment in zip(parameters, moments):
+            grad = (x @ p.T).relu_().T @ x / 1e4
+            with torch.cuda.stream(side):
+                m = moment.to("cuda", non_blocking=True)
+            main.wait_stream(side)
+            m.mul_(0.9).add_(grad, alpha=0.1)
+            p.add_(m, alpha=-1e-3)
+            side.wait_stream(main)
+            with torch.cuda.stream(side):
+                moment.copy_(m, non_blocking=True)
+            m.record_stream(main)
+            m.record_stream(side)
+            del m, grad
+
+
+def shards(steps=10, layers=12, width=1536, ranks=4):
+    """Layers in bfloat16 whose weights are put together from shards on a side stream, one layer ahead, forward and backward."""
+    side, main = torch.cuda.Stream(), torch.cuda.current_stream()
+    held = [[torch.randn(4 * width // ranks, width, device="cuda").bfloat16() / 40 for _ in range(ranks)] for _ in range(layers)]
+
+    def whole(i):
+        with torch.cuda.stream(side):
+            return torch.cat(held[i]), side.record_event()
+
+    for _ in range(steps):
+        x = torch.randn(sizes.randrange(1000, 12000), width, device="cuda").bfloat16()
+        order = [*range(layers), *reversed(range(layers))]
+        coming = whole(order[0])
+        for i, following in zip(order, [*order[1:], None]):
+            weight, ready = coming
+            if following is not None:
+                side.wait_stream(main)
+                coming = whole(following)
+            main.wait_event(ready)
+            x = torch.nn.functional.silu(x @ weight.T) @ weight
+            weight.record_stream(main)
+            del weight
+        del x, coming
+
+
+def evaluate(steps=12):
+    """What the model makes of a batch is scored on a side stream, while the next batch is computed."""
+    side, main = torch.cuda.Stream(), torch.cuda.current_stream()
+    model = torch.nn.Sequential(torch.nn.Linear(1024, 4096), torch.nn.GELU(), torch.nn.Linear(4096, 1024)).cuda()
+    head = torch.randn(1024, 8192, device="cuda") / 32
+    totals = torch.zeros(8192, device="cuda")
+    with torch.no_grad():
+        for _ in range(steps):
+            for _ in range(4):
+                y = model(torch.randn(sizes.randrange(300, 4000), 1024, device="cuda"))
+                side.wait_stream(main)
+                with torch.cuda.stream(side):
+                    totals += (y @ head).log_softmax(-1).mean(0)
+                y.record_stream(side)
+                del y
+
+
 def main():
     kind, out = sys.argv[1:]
     torch.manual_seed(7)
