@@ -246,6 +246,7 @@ func (g *GPU) LaunchSized(l spec.Launch, bytes, operations uint64) error {
 	if err != nil {
 		return err
 	}
+	g.devices[s.device].launched(l.Name)
 	if listener, is := g.devices[s.device].addresses.(launchListener); is {
 		listener.launched(l.Name)
 	}

@@ -190,7 +190,8 @@ type view struct {
 	script    *Script // addresses, if it is a script
 	stream    *stream // the default stream
 	mapped    backing // of all memory of AddMapped
-	peers     access  // whose pieces this device reaches
+	late      lateMemory
+	peers     access // whose pieces this device reaches
 }
 
 // NewProcess starts a process. Processes are numbered from 1.

@@ -24,6 +24,9 @@ MallocsAreServed ==
 PromptlyReclaimed ==
     [][Waiting' # {} => \A s \in Streams, n \in Sizes : Malloc(s, n) => NothingWaitsInVain(FALSE)]_vars
 
+\* A malloc obtains memory only if no free block fits.
+CacheServes == [][Obtained # {} => \A s \in Streams, n \in Sizes : Malloc(s, n) => ~Cached(0, s, n)]_vars
+
 \* A free and a record_stream never wait.
 NoNeedlessWait ==
     [][Waits => \/ \E s \in Streams : Complete(s)

@@ -364,6 +364,9 @@ NoNeedlessReturn ==
 
 EmptyCacheLeavesNothingWaiting == [][EmptyCache /\ captures = <<>> => Waiting' = {}]_vars
 
+\* A malloc obtains memory only if no free block fits of the pool that its request is routed to.
+CacheServes == [][Obtained # {} => \A s \in Streams, n \in Sizes : Malloc(s, n) => ~Cached(RoutedTo(s), s, n)]_vars
+
 SegmentsFitRequests ==
     [][Obtained # {} => \A s \in Streams, n \in Sizes : Malloc(s, n) => ObtainsWhatItNeeds(n)]_vars
 

@@ -42,7 +42,7 @@ var byConstruction = map[string]string{
 
 func (c *CachingAllocator) always() []string {
 	names := append(slices.Sorted(maps.Keys(invariants)), "BlocksFitRequests", "EmptyCacheReleasesAll", "MallocsAreServed",
-		"BestFitServes", "NoNeedlessReturn", "SegmentsFitRequests", "CountersFollowHistory", "FailuresSayTheTruth")
+		"BestFitServes", "CacheServes", "NoNeedlessReturn", "SegmentsFitRequests", "CountersFollowHistory", "FailuresSayTheTruth")
 	if len(c.Streams) > 1 {
 		names = append(names, "NoNeedlessWait", "EmptyCacheLeavesNothingWaiting", "PromptlyReclaimed")
 		if !c.captures {

@@ -148,6 +148,7 @@ func (c *CachingAllocator) ofSteps() map[string]func(from *model.State, label in
 		"LowestRangeGrows":               c.lowestRangeGrows,
 		"LivePoolsServe":                 c.livePoolsServe,
 		"PromptlyReclaimed":              c.promptlyReclaimed,
+		"CacheServes":                    c.cacheServes,
 		"NoNeedlessWait":                 c.noNeedlessWait,
 		"EmptyCacheLeavesNothingWaiting": c.emptyCacheLeavesNothingWaiting,
 		"BestFitServes":                  c.bestFitServes,

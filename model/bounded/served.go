@@ -169,6 +169,12 @@ func (c *CachingAllocator) livePoolsServe(from *model.State, label int, to *mode
 	})
 }
 
+// cacheServes: a malloc obtains memory only if no free block fits of the pool that its request is routed to.
+func (c *CachingAllocator) cacheServes(from *model.State, label int, to *model.State) bool {
+	stream, bytes, is := c.request(label)
+	return !is || len(returned(to, from)) == 0 || !c.isCached(from, routedTo(from, stream), stream, bytes)
+}
+
 // limitHolds: the driver has granted no more than the limit.
 func (c *CachingAllocator) limitHolds(s *model.State) bool { return granted(s) <= c.Limit }
 

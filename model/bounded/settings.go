@@ -1,6 +1,7 @@
 package bounded
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 
@@ -71,8 +72,8 @@ func (m *Settings) settingsAreKept(from *model.State, label int, to *model.State
 	for i, value := range m.values {
 		if label == m.configure.label(i) {
 			kept := *from
-			kept.Config, kept.Counters = to.Config, to.Counters
-			return to.Config.MaxSplitSize == value && kept.Equal(*to)
+			kept.Config = to.Config
+			return to.Config.MaxSplitSize == value && bytes.Equal(m.Key(nil, &kept), m.Key(nil, to))
 		}
 	}
 	return to.Config.MaxSplitSize == from.Config.MaxSplitSize

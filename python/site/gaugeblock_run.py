@@ -387,8 +387,19 @@ def figures(torch):
     return devices
 
 
+def undisturbed():
+    """A second Ctrl-C, or that of the terminal beside that of who started this process, does not end what is written at the end."""
+    while threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGINT) != signal.SIG_IGN:
+        try:
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+        except KeyboardInterrupt:
+            pass
+
+
 def write_answer(last=True):
     global written
+    if last and not written:
+        undisturbed()
     torch = sys.modules.get("torch")
     if written or torch is None or not torch.cuda.is_initialized():
         return

@@ -184,6 +184,7 @@ var changes = map[string]func(s *bounded.State) bool{
 		return true
 	},
 	"PromptlyReclaimed": completeAll,
+	"CacheServes":       grantMore,
 	"NoNeedlessWait":    completeAll,
 
 	"EmptyCacheWaitsNoLonger": completeAll,
@@ -391,7 +392,7 @@ func eachAllocated(s *bounded.State, change func(b *model.Block)) bool {
 // blocks of two sizes, or blocks that wait, or deferred frees; or the allocator takes nothing for a capture that is none.
 // They are broken in others.
 var needRoom = map[string]bool{
-	"BestFitServes": false, "LimitHolds": false, "NoNeedlessWait": false, "PromptlyReclaimed": false, "ExpandableSegmentsGrow": false,
+	"BestFitServes": false, "CacheServes": false, "LimitHolds": false, "NoNeedlessWait": false, "PromptlyReclaimed": false, "ExpandableSegmentsGrow": false,
 	"OverflowPoolsServe": false, "OverflowPoolsInOrder": false, "RemaindersCanServe": false, "JustEnoughIsReturned": false,
 	"OversizeSegmentsAreWhole": false, "GraphUsesAreNotAwaited": false,
 	"EmptyCacheWaitsNoLonger": false, "LargestAreReturned": false, "EmptyRangesAreReleased": false,

@@ -54,8 +54,8 @@ func (o *Options) environment(folder, site, libraries string) []string {
 	set("GAUGEBLOCK_CUDA_WATCHDOG", "told")
 	set("GAUGEBLOCK_CUDA_LOG", filepath.Join(folder, lackingFile))
 	if o.Settings != "" {
-		env = slices.DeleteFunc(env, func(s string) bool { return strings.HasPrefix(s, "PYTORCH_CUDA_ALLOC_CONF=") })
 		set("PYTORCH_ALLOC_CONF", o.Settings)
+		set("PYTORCH_CUDA_ALLOC_CONF", o.Settings) // what 2.9 reads
 	}
 	if !startsPython(o.Command[0]) {
 		var first []string

@@ -47,7 +47,7 @@ func TestEnvironment(t *testing.T) {
 		"sites":      {o: Options{Sites: true}, want: map[string]string{"GAUGEBLOCK_RUN_HISTORY": "stacks"}},
 		"to decide":  {o: Options{Decide: true}, want: map[string]string{"GAUGEBLOCK_RUN_HISTORY": "plain"}},
 		"memory":     {o: Options{Memory: 1000}, want: map[string]string{"GAUGEBLOCK_CUDA_MEMORY": "1000B", "GAUGEBLOCK_CUDA_NVML": l4.Management(1000)}},
-		"settings":   {o: Options{Settings: "x:1"}, want: map[string]string{"PYTORCH_ALLOC_CONF": "x:1", "PYTORCH_CUDA_ALLOC_CONF": "-"}},
+		"settings":   {o: Options{Settings: "x:1"}, want: map[string]string{"PYTORCH_ALLOC_CONF": "x:1", "PYTORCH_CUDA_ALLOC_CONF": "x:1"}},
 		"own places": {own: map[string]string{"PYTHONPATH": "/own", "GODEBUG": "x=1"}, want: map[string]string{"PYTHONPATH": "/f/site:/own", "GODEBUG": "x=1,asyncpreemptoff=1"}},
 		"own library": {o: Options{Command: []string{program}}, own: map[string]string{"LD_PRELOAD": "/own.so"},
 			want: map[string]string{"LD_PRELOAD": "/lib/libcuda.so.1:/lib/libcudart.so.12:/lib/libcudart.so.13:/own.so"}},

@@ -237,6 +237,14 @@ func TestValues(t *testing.T) {
 	}
 }
 
+// The allocator has the settings of the command, by the variable that each release reads.
+func TestTorchSettings(t *testing.T) {
+	for _, python := range pythons(t) {
+		program := "import torch; x = torch.empty(1 << 20, device='cuda'); assert torch.cuda.memory_snapshot()[0]['is_expandable']"
+		runs(t, Options{Command: []string{python, "-c", program}, NoValues: true, Settings: "expandable_segments:True"}, 0)
+	}
+}
+
 // What is assumed of unknown values is what docs/run.md says.
 func TestTorchAssumed(t *testing.T) {
 	for _, python := range pythons(t) {

@@ -108,6 +108,10 @@ func TestDoubts(t *testing.T) {
 		"cuDNN":      {Answer{CuDNN: CuDNN{Asked: 5, There: true}}, nil},
 		"no values":  {Answer{NoValues: "no compiler"}, []string{"no compiler"}},
 		"one, sized": {Answer{Decisions: map[string]int{"a.py:1 nonzero": 1}}, []string{"1 decision rests on an unknown value, a size: a.py:1 nonzero"}},
+		"a loop": {Answer{Decisions: map[string]int{"a.py:1 item": 301}, Turned: map[string]int{"a.py:1 item": 1}}, []string{
+			"301 decisions rest on unknown values, 0 of them sizes: a.py:1 item",
+			"loops that waited for unknown values were taken to end (--patience): a.py:1 item",
+		}},
 	} {
 		if got := c.answer.doubts(); !slices.Equal(got, c.want) {
 			t.Errorf("%s: %q, want %q", name, got, c.want)

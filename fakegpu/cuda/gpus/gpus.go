@@ -52,14 +52,25 @@ var (
 	geforce50 = &architecture{12, 0, 102400, 101376, 1024, 1536, 24, true}
 )
 
+// Late is what of Context a process takes only at its first kernel, and at its first matrix product: 0 of GPUs that
+// nobody has measured.
+func (g GPU) Late() (kernel, product uint64) {
+	if g.Context != contextHopper {
+		return 0, 0
+	}
+	return kernelHopper, productHopper
+}
+
 // hundredths gives the bytes of a size that a message of PyTorch has in hundredths of a GiB,
 // without what is no multiple of 64 KiB.
 func hundredths(n uint64) uint64 { return n << 30 / 100 >> 16 << 16 }
 
 const (
 	mib           = 1 << 20
-	contextHopper = 718077952 // context 552,402,944; code of the first kernels 96,468,992; cublas 69,206,016
 	contextOther  = 500 * mib
+	kernelHopper  = 96468992 // code of the first kernels
+	productHopper = 69206016 // cublas
+	contextHopper = 552402944 + kernelHopper + productHopper
 )
 
 // Where the memory is from: read on the device, or a message of PyTorch that it is out of memory,

@@ -39,7 +39,7 @@ var owed = []string{
 	"MallocsAreServed", "BlocksFitRequests", "RemaindersCanServe", "OversizeSegmentsAreWhole", "NoMergeableNeighbours",
 }
 
-var owedSteps = []string{"PromptlyReclaimed", "NoNeedlessWait", "BestFitServes", "SegmentsFitRequests"}
+var owedSteps = []string{"CacheServes", "PromptlyReclaimed", "NoNeedlessWait", "BestFitServes", "SegmentsFitRequests"}
 
 var poolInvariants = []string{"PoolsAreIsolated", "PoolsOwnTheirBlocks", "RoutingsAreCaptures"}
 
