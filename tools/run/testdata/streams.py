@@ -309,6 +309,64 @@ def evaluate(steps=12):
                 del y
 
 
+def teacher(steps=10):
+    """A larger network scores each batch on a side stream, for one that learns from it on the main one."""
+    side, main = torch.cuda.Stream(), torch.cuda.current_stream()
+    large = torch.nn.Sequential(torch.nn.Linear(1024, 6144), torch.nn.GELU(), torch.nn.Linear(6144, 512)).cuda()
+    small = torch.nn.Sequential(torch.nn.Linear(1024, 1024), torch.nn.ReLU(), torch.nn.Linear(1024, 512)).cuda()
+    optimizer = torch.optim.Adam(small.parameters())
+    for _ in range(steps):
+        x = torch.randn(sizes.randrange(500, 5000), 1024, device="cuda")
+        side.wait_stream(main)
+        with torch.no_grad(), torch.cuda.stream(side):
+            goal = large(x).softmax(-1)
+        x.record_stream(side)
+        y = small(x).log_softmax(-1)
+        main.wait_stream(side)
+        goal.record_stream(main)
+        torch.nn.functional.kl_div(y, goal, reduction="batchmean").backward()
+        optimizer.step()
+        optimizer.zero_grad()
+
+
+def reduce(steps=12, layers=10):
+    """Products of layers are summed up in fp32 on a side stream, in two halves."""
+    side, main = torch.cuda.Stream(), torch.cuda.current_stream()
+    weights = [torch.randn(1024, sizes.randrange(512, 3072), device="cuda") / 32 for _ in range(layers)]
+    sums = [torch.zeros(w.shape[1], device="cuda") for w in weights]
+    for _ in range(steps):
+        x = torch.randn(sizes.randrange(256, 4096), 1024, device="cuda")
+        for weight, total in zip(weights, sums):
+            y = x @ weight
+            side.wait_stream(main)
+            with torch.cuda.stream(side):
+                total += y[::2].square().sum(0) + y[1::2].abs().sum(0)
+            y.record_stream(side)
+            del y
+
+
+def experts(steps=10, count=4, width=1024):
+    """Rows go to one of several networks by chance, which take turns on two streams."""
+    main, streams = torch.cuda.current_stream(), [torch.cuda.Stream() for _ in range(2)]
+    nets = [[torch.randn(width, 4 * width, device="cuda") / 32, torch.randn(4 * width, width, device="cuda") / 64] for _ in range(count)]
+    for _ in range(steps):
+        x = torch.randn(sizes.randrange(2000, 10000), width, device="cuda")
+        parts = list(x.split([len(x) // count] * (count - 1) + [len(x) - len(x) // count * (count - 1)]))
+        outs = []
+        for i, (part, (up, down)) in enumerate(zip(parts, nets)):
+            stream = streams[i % 2]
+            stream.wait_stream(main)
+            with torch.cuda.stream(stream):
+                outs.append(torch.nn.functional.gelu(part @ up) @ down)
+            x.record_stream(stream)
+        for stream in streams:
+            main.wait_stream(stream)
+        for out in outs:
+            out.record_stream(main)
+        torch.cat(outs).mean()
+        del x, parts, part, outs, out
+
+
 def main():
     kind, out = sys.argv[1:]
     torch.manual_seed(7)
