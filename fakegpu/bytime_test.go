@@ -234,13 +234,17 @@ func TestByTimeMemory(t *testing.T) {
 	}
 }
 
-// The host takes long to let devices reach much of its memory.
+// The host takes long to let devices reach much of its memory, and for a page it has a time of its own.
 func TestByTimePinned(t *testing.T) {
 	d := inMilliseconds()
-	d.Pin = 2 * ms
+	d.Pin, d.Page, d.Memory = 2*ms, 5*ms, 100*ms
 	r := timed(t, d)
 	r.must(r.g.AddHostArea(spec.Range{Ptr: 1 << 40, Bytes: 3 << 19}, nil))
 	if r.b.now != 3*ms {
+		t.Errorf("the host is at %v", r.b.now)
+	}
+	_, err := r.g.CreatePage(0, 2<<20, spec.SharePOSIX)
+	if r.must(err); r.b.now != 8*ms {
 		t.Errorf("the host is at %v", r.b.now)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -60,27 +61,25 @@ func reasonOf(groups []group, m *mutant) string {
 	return ""
 }
 
-// TestGroupsExist: each line of testdata/alone.txt has a mutant of the present source.
+// TestGroupsExist: each line of testdata/alone.txt and testdata/weakened.txt has a mutant of the present source.
 func TestGroupsExist(t *testing.T) {
 	root, err := filepath.Abs("../..")
 	if err != nil {
 		t.Fatal(err)
 	}
-	groups, err := readGroups("testdata/alone.txt")
-	if err != nil || len(groups) == 0 {
-		t.Fatalf("%d groups: %v", len(groups), err)
-	}
-	all, err := findAll(root, "model", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, g := range groups {
-		there := false
-		for i := range all {
-			there = there || g.has(&all[i])
+	for file, folder := range map[string]string{"testdata/alone.txt": "model", "testdata/weakened.txt": "model/bounded"} {
+		groups, err := readGroups(file)
+		if err != nil || len(groups) == 0 {
+			t.Fatalf("%d groups: %v", len(groups), err)
 		}
-		if !there {
-			t.Errorf("%v %v: no mutant is of this group", g.function, g.mutant)
+		all, err := findAll(root, folder, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, g := range groups {
+			if !slices.ContainsFunc(all, func(m mutant) bool { return g.has(&m) }) {
+				t.Errorf("%s: %v %v: no mutant is of this group", file, g.function, g.mutant)
+			}
 		}
 	}
 }

@@ -35,7 +35,7 @@ var Configurations = struct {
 	Pools: []string{
 		"pools_forbidden", "pools_tiny", "pools_tiny Streams={1} OverflowPools={1}", "pools_oversize Streams={1}",
 		"pools_oversize Streams={1} Memory=12", "used_pools", "used_pools_oversize", "pools_oversize",
-		"oversize_forbidden", "two_overflow", "overflow_first", "overflow_last", "no_split", "no_split_pages",
+		"oversize_forbidden", "two_overflow", "overflow_first", "overflow_last", "no_split", "no_split_pages", "no_split_pages Memory=4 first=20000",
 		"pool_end", "released_routed", "pool_cache", "pool_cache_two", "pool_cache_pages",
 		"pools_tiny MinBlock=2 SmallSize=2 MinLargeAlloc=4 RoundLarge=2 Sizes={1} Memory=2",
 		"pools_tiny OverflowPools={1} MaxUses=2 Memory=1 SmallBuffer=1", "pools_tiny Sizes={2} Memory=4 Streams={1}",
