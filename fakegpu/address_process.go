@@ -45,7 +45,7 @@ func (p *processLike) own(steps uint64) *chunk {
 
 // launched is called before each kernel. Copies need none.
 func (p *processLike) launched(kernel string) {
-	if kernel == "copy" {
+	if isCopy(kernel) {
 		return
 	}
 	product := strings.HasPrefix(kernel, "cublas")
@@ -66,6 +66,11 @@ func (p *processLike) launched(kernel string) {
 		p.Place(productsSteps * pieceStep)
 		p.own(productsSteps)
 	}
+}
+
+// isCopy reports whether work that is launched by this name is a copy.
+func isCopy(name string) bool {
+	return name == CopyOver || name == CopyIn || name == CopyOut
 }
 
 // modest says which kernels, besides products, were seen to need no more local memory: they make random numbers and

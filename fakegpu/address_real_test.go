@@ -148,7 +148,9 @@ func TestProcessAddresses(t *testing.T) {
 			t.Errorf("%d steps at %d, not at %d", steps, at, want)
 		}
 	}
-	p.launched("copy")
+	for _, name := range []string{CopyOver, CopyIn, CopyOut} {
+		p.launched(name)
+	}
 	for _, want := range []struct {
 		steps uint64
 		at    int64

@@ -21,7 +21,9 @@ func TestLateMemory(t *testing.T) {
 			t.Errorf("after %s %d of %d bytes are free, not %d (%v)", name, free, total, want, err)
 		}
 	}
-	launch("copy", all)
+	launch(CopyOver, all)
+	launch(CopyIn, all)
+	launch(CopyOut, all)
 	launch("a kernel", all-kernel)
 	launch("another", all-kernel)
 	launch("cublasSgemm_v2", all-kernel-product)

@@ -175,7 +175,7 @@ func (g *GPU) SetLateMemory(dev spec.Device, kernel, product uint64) {
 
 // launched is called before each kernel. Copies need none.
 func (v *view) launched(kernel string) {
-	if kernel == "copy" {
+	if isCopy(kernel) {
 		return
 	}
 	take := v.late.kernel

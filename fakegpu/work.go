@@ -28,7 +28,14 @@ const (
 	workHostAccess // of a host thread itself: only in hazards
 )
 
-var workNames = [...]string{"kernel", "fill", "copy", "read back", "graph", "copy from the host", "copy to the host", "host function", "allocation", "free", "empty node", "host access"}
+// What copies are called, also if they are launched by LaunchSized: for a copy the driver loads no code.
+const (
+	CopyOver = "copy" // within a device, or between two
+	CopyIn   = "copy from the host"
+	CopyOut  = "copy to the host"
+)
+
+var workNames = [...]string{"kernel", "fill", CopyOver, "read back", "graph", CopyIn, CopyOut, "host function", "allocation", "free", "empty node", "host access"}
 
 // work is one piece.
 type work struct {

@@ -46,13 +46,8 @@ const (
 // hostLink is how much slower bytes go to the host and from it than within a device.
 const hostLink = 64
 
-// What copies are called, which the runtime names, and fills.
-const (
-	copyIn   = "copy from the host"
-	copyOut  = "copy to the host"
-	copyOver = "copy"
-	fill     = "fill"
-)
+// fill is what fills are called.
+const fill = "fill"
 
 // NCCL's watchdog of PyTorch sleeps for a tenth of a second between two looks at what is complete; the next
 // collective lets go of the tensors of what it has seen. It is late by more than that here, since the host's first
@@ -111,9 +106,9 @@ func durations(gpu gpus.GPU, slower, host float64, caller func() spec.Thread) fa
 		},
 		On: func(name string) fakegpu.Engine {
 			switch {
-			case name == copyIn:
+			case name == fakegpu.CopyIn:
 				return fakegpu.FromHost
-			case name == copyOut:
+			case name == fakegpu.CopyOut:
 				return fakegpu.ToHost
 			case strings.HasPrefix(name, collectives):
 				return fakegpu.Beside
@@ -130,7 +125,7 @@ func firsts(host float64, waits bool) func(string, uint64) (time.Duration, bool)
 	return func(name string, operations uint64) (time.Duration, bool) {
 		takes, product := hostFirst, operations > 0
 		switch {
-		case name == copyIn || name == copyOut || name == copyOver || name == fill:
+		case name == fakegpu.CopyIn || name == fakegpu.CopyOut || name == fakegpu.CopyOver || name == fill:
 			takes = 0
 		case product && products:
 			takes = hostLoads

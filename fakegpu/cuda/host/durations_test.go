@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"gaugeblock/fakegpu"
 	"gaugeblock/fakegpu/cuda/gpus"
 	"gaugeblock/spec"
 )
@@ -62,7 +63,7 @@ func TestHostTakes(t *testing.T) {
 			t.Errorf("%d: %v", i, got)
 		}
 	}
-	for name, want := range map[string]time.Duration{copyIn: 0, copyOut: 0, copyOver: 0, fill: 0, "a kernel": 2 * hostFirst} {
+	for name, want := range map[string]time.Duration{fakegpu.CopyIn: 0, fakegpu.CopyOut: 0, fakegpu.CopyOver: 0, fill: 0, "a kernel": 2 * hostFirst} {
 		if got, waits := d.First(name, 0); got != want || waits {
 			t.Errorf("%s: %v, %v", name, got, waits)
 		}

@@ -17,6 +17,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"gaugeblock/fakegpu"
 	"gaugeblock/spec"
 )
 
@@ -511,7 +512,7 @@ func (p *Process) copyHost(operation C.int, w *words) error {
 
 // withoutBytes does the work whose bytes nobody keeps.
 func (p *Process) withoutBytes(operation C.int, w *words) (int, bool) {
-	name, moved := copyOver, uint64(0)
+	name, moved := fakegpu.CopyOver, uint64(0)
 	inHost := func(at C.uint64_t) bool { return p.GPU.HostArea(spec.Range{Ptr: ptr(at)}) }
 	switch operation {
 	case C.GAUGEBLOCK_FILL:
@@ -525,9 +526,9 @@ func (p *Process) withoutBytes(operation C.int, w *words) (int, bool) {
 			return 0, false
 		case to:
 			clear(memory(w[2], w[6]))
-			name, moved = copyOut, hostLink*uint64(w[6])
+			name, moved = fakegpu.CopyOut, hostLink*uint64(w[6])
 		case from:
-			name, moved = copyIn, hostLink*uint64(w[6])
+			name, moved = fakegpu.CopyIn, hostLink*uint64(w[6])
 		default:
 			moved = 2 * uint64(w[6])
 		}
@@ -535,12 +536,12 @@ func (p *Process) withoutBytes(operation C.int, w *words) (int, bool) {
 		if inHost(w[2]) {
 			return 0, false
 		}
-		name, moved = copyIn, hostLink*uint64(w[4])
+		name, moved = fakegpu.CopyIn, hostLink*uint64(w[4])
 	case C.GAUGEBLOCK_COPY_OUT:
 		if inHost(w[3]) {
 			return 0, false
 		}
-		name, moved = copyOut, hostLink*uint64(w[4])
+		name, moved = fakegpu.CopyOut, hostLink*uint64(w[4])
 		clear(memory(w[2], w[4]))
 	default:
 		return 0, false
