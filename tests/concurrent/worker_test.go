@@ -32,9 +32,10 @@ type savedState struct {
 	state  spec.PoolState
 }
 
+// newWorkers numbers threads from 1: requests that name none are of thread 0, and would be routed to its pools.
 func newWorkers(w *world, seed uint64) (workers []*worker) {
 	for i := range goroutines {
-		workers = append(workers, &worker{world: w, r: rand.New(rand.NewPCG(seed, uint64(i))), thread: spec.Thread(i)})
+		workers = append(workers, &worker{world: w, r: rand.New(rand.NewPCG(seed, uint64(i))), thread: spec.Thread(i + 1)})
 	}
 	return workers
 }
