@@ -165,7 +165,7 @@ func TestHostAreas(t *testing.T) {
 	}
 	must(t, g.Fill(1, 0, spec.Range{Ptr: 0x1008, Bytes: 8}, 1))
 	if bytes[8] != 0 {
-		t.Fatal("what is put off is done")
+		t.Fatal("work is done before anybody waits for it")
 	}
 	if found, err := g.RemoveHostArea(0x1008); found || err != nil {
 		t.Errorf("none begins there: %v, %v", found, err)

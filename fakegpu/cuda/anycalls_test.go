@@ -191,8 +191,9 @@ var sanitizers = []struct {
 	{"threads", []string{"-g", "-fsanitize=thread"}, []string{"threads", "exit"}},
 }
 
-// TestAnyCalls runs the random callers.
-func TestAnyCalls(t *testing.T) {
+// callersCompiler is the compiler of C, with which the libraries are built.
+func callersCompiler(t *testing.T) string {
+	t.Helper()
 	compiler, err := Compiler("CC", "cc", "gcc", "clang")
 	if err != nil {
 		t.Skip(err)
@@ -200,6 +201,12 @@ func TestAnyCalls(t *testing.T) {
 	if err := built(); err != nil {
 		t.Fatal(err)
 	}
+	return compiler
+}
+
+// TestAnyCalls runs the random callers.
+func TestAnyCalls(t *testing.T) {
+	compiler := callersCompiler(t)
 	calls, seeds := "4000", 3
 	if testing.Short() {
 		calls, seeds = "1000", 1
@@ -228,13 +235,7 @@ var updateAnswers = flag.Bool("update-answers", false, "write what TestAnswers c
 // TestAnswers: what each function answers to such calls is what it answered before: how often which error, and a number
 // for what it wrote. Whether that is CUDA's answer is the matter of other tests; this one sees that none has changed.
 func TestAnswers(t *testing.T) {
-	compiler, err := Compiler("CC", "cc", "gcc", "clang")
-	if err != nil {
-		t.Skip(err)
-	}
-	if err := built(); err != nil {
-		t.Fatal(err)
-	}
+	compiler := callersCompiler(t)
 	dir := buildSanitized(t, nil)
 	c := exec.Command(buildCaller(t, compiler, dir), "plain", "7", "30000")
 	c.Env = append(os.Environ(), "TRACE=1", "GAUGEBLOCK_CUDA_DEVICES=2", "GAUGEBLOCK_CUDA_REPORT="+filepath.Join(dir, "report"), "GAUGEBLOCK_CUDA_MEMORY=1GiB")
