@@ -135,7 +135,7 @@ func tryOf(r *run.Result, value int) (Try, error) {
 	}
 	switch failed := r.EndedWithoutMemory(); {
 	case failed != nil:
-		t.At, t.InPieces = failed.At, failed.InPieces()
+		t.At, t.InPieces, t.Asked = failed.At, failed.InPieces(), failed.Asked
 		return t, nil
 	case r.Status != 0:
 		return t, fmt.Errorf("the program ended with %d, and not for want of memory", r.Status)

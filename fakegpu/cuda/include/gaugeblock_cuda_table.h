@@ -101,6 +101,7 @@
 	X(RELEASE)           /* 0 address */ \
 	X(ACQUIRE)           /* 0 address */ \
 	X(WATCHDOG_LOOKS)    /* 0 whether a group ends */ \
+	X(HANDLE)            /* 0 device, 1 enum gaugeblock_handle: one was made */ \
 	X(HAZARDS)           /* -> 0 how many */ \
 	X(HAZARD)            /* 0 number, 1 char *, 2 its size -> 3 length */ \
 	X(LACKS)             /* 0 name of a function that is not there */ \
@@ -111,6 +112,9 @@ enum gaugeblock_operation {
 	GAUGEBLOCK_OPERATIONS(GAUGEBLOCK_NUMBER)
 #undef GAUGEBLOCK_NUMBER
 };
+
+// Handles for which the driver takes memory. That of NCCL stands for the second one of cuBLAS.
+enum gaugeblock_handle { GAUGEBLOCK_OF_CUBLAS, GAUGEBLOCK_OF_CUDNN, GAUGEBLOCK_OF_NCCL };
 
 // The capture mode of the calling thread is in the number of the operation, from this bit on.
 enum { GAUGEBLOCK_MODE = 16 };

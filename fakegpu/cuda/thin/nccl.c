@@ -28,8 +28,8 @@ struct communicator {
 // The driver has one area for the local memory of kernels, as large as the kernel needs that needs most so far. When one
 // comes that needs more, it takes a larger area elsewhere and leaves a hole where the smaller one was. A context has 504
 // MiB; kernels that gather, reduce and scatter need 690, that which broadcasts 694, and that which sends and receives 982.
-// DDP first gathers and then broadcasts, which leaves the holes of both. The first handle of cuBLAS takes 64 MiB of the
-// newest hole.
+// DDP first gathers and then broadcasts, which leaves the holes of both. The second handle of cuBLAS takes 64 MiB of the
+// newest hole, and is in these bytes.
 enum { MIB = 1 << 20, CHUNK = 32 * MIB, REST = 46202880, HANDLE = 64 * MIB, CHANNELS = 24, BUFFER = 10 * MIB, FLAGS = 2 * MIB };
 enum { OF_CONTEXT = 504, OF_COLLECTIVES = 690, OF_BROADCAST = 694, OF_SENDS = 982 }; // local memory in MiB
 static const size_t hole_at_start = 180 * MIB, further_bytes = 301989888;
@@ -122,6 +122,7 @@ static int needs(struct communicator *c, int most) {
 	if (r == 0 && most != OF_SENDS) { // then NCCL's buffers fill the hole first
 		void *first = NULL;
 		r = take(&first, HANDLE);
+		r = r != 0 ? r : tell_of_handle(GAUGEBLOCK_OF_NCCL);
 		give_back(atomic_exchange(&handle, first));
 	}
 	return r;
