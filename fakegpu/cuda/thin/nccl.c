@@ -36,10 +36,21 @@ static const size_t hole_at_start = 180 * MIB, further_bytes = 301989888;
 static _Atomic int communicators, senders, local;
 static void *_Atomic contexts_memory, *_Atomic handle;
 
+// The last request for which there was no memory, in bytes, and what was free. python/site asks.
+static _Atomic uint64_t lacking, left;
+GAUGEBLOCK_API void gaugeblock_nccl_lacks(uint64_t to[2]) {
+	to[0] = lacking;
+	to[1] = left;
+}
+
 static int take(void **memory, size_t bytes) {
 	WORDS((uint64_t)gaugeblock_current_runtime(), bytes);
 	int r = gaugeblock_do(GAUGEBLOCK_MALLOC, w);
 	*memory = (void *)w[2];
+	if (r != 0) {
+		lacking = bytes;
+		left = gaugeblock_do(GAUGEBLOCK_MEM_INFO, w) == 0 ? w[1] : 0;
+	}
 	return r == 0 ? 0 : FAILED;
 }
 
@@ -259,15 +270,10 @@ API ncclCommGetAsyncError(void *c, int *error) {
 GAUGEBLOCK_API const char *ncclGetErrorString(int status) { return status == 0 ? "no error" : "an error of the fake GPU's NCCL"; }
 GAUGEBLOCK_API const char *ncclGetLastError(void *c) {
 	(void)c;
-	return "";
+	return lacking == 0 ? "" : "Cuda failure 2 'out of memory'"; // as NCCL has it
 }
 
-API ncclMemAlloc(void **ptr, size_t bytes) {
-	WORDS((uint64_t)gaugeblock_current_runtime(), bytes);
-	int r = gaugeblock_do(GAUGEBLOCK_MALLOC, w);
-	*ptr = (void *)w[2];
-	return r == 0 ? 0 : FAILED;
-}
+API ncclMemAlloc(void **ptr, size_t bytes) { return take(ptr, bytes); }
 
 API ncclMemFree(void *ptr) {
 	WORDS(P(ptr));
