@@ -67,8 +67,11 @@ class Loop:
 @functools.lru_cache(maxsize=None)
 def _loops(code):
     """The instructions of a function, and its loops, the innermost first."""
-    steps = [s for s in dis.get_instructions(code) if s.opname != "CACHE"]
-    places = {s.offset: k for k, s in enumerate(steps)}
+    steps, places = [], {}
+    for step in dis.get_instructions(code):
+        places[step.offset] = len(steps)  # who jumps to what stands before an instruction jumps to it
+        if step.opname not in ("CACHE", "EXTENDED_ARG"):
+            steps.append(step)
     after = [[] for _ in steps]
     before = [[] for _ in steps]
     for k, step in enumerate(steps):
