@@ -1,7 +1,6 @@
 """Loops that wait for a value that only a GPU would have computed: "while loss > 0.1", "if step_is_good: break". Such a
 loop makes no progress if a while statement is the innermost loop around what reads the value, and the integers and the
 sizes by which it may end are as they were, or need very many turns more."""
-import dis
 import functools
 import inspect
 import sys
@@ -67,11 +66,7 @@ class Loop:
 @functools.lru_cache(maxsize=None)
 def _loops(code):
     """The instructions of a function, and its loops, the innermost first."""
-    steps, places = [], {}
-    for step in dis.get_instructions(code):
-        places[step.offset] = len(steps)  # who jumps to what stands before an instruction jumps to it
-        if step.opname not in ("CACHE", "EXTENDED_ARG"):
-            steps.append(step)
+    steps, places = conditions.instructions(code)
     after = [[] for _ in steps]
     before = [[] for _ in steps]
     for k, step in enumerate(steps):

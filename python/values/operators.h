@@ -15,6 +15,7 @@ enum class Kind {
 	plain,
 	skip,    // its values are none, or its parts come here by themselves
 	empty,   // gives memory that nobody has written
+	resize,
 	nonzero, // reads a count from the device
 	unique,  // the same
 	count,   // the same, of something else
@@ -44,12 +45,12 @@ inline bool begins(const std::string &s, const char *with) { return s.rfind(with
 
 inline Kind kind_of(const c10::OperatorHandle &op, const std::string &space, const std::string &name, bool view, const Operator &o) {
 	static const Names spaces = {"c10d", "_c10d_functional", "prim", "profiler", "inductor"};
-	static const Names skipped = {"record_stream", "resize_", "set_", "is_pinned", "_pin_memory", "resize_as_", "_has_compatible_shallow_copy_type", "_assert_async", "_fused_sdp_choice"};
+	static const Names skipped = {"record_stream", "set_", "is_pinned", "_pin_memory", "resize_as_", "_has_compatible_shallow_copy_type", "_assert_async", "_fused_sdp_choice"};
 	static const Names unique = {"_unique", "_unique2", "unique_dim", "unique_consecutive", "unique_dim_consecutive"};
 	static const Names counted = {"_coalesce", "mode", "embedding_renorm_"};
 	static const Names random = {"random_", "randperm", "bernoulli_", "uniform_", "normal_", "multinomial", "exponential_", "native_dropout"};
-	if (name == "copy_") {
-		return Kind::copy;
+	if (name == "copy_" || name == "resize_") {
+		return name == "copy_" ? Kind::copy : Kind::resize;
 	}
 	if (spaces.count(space) || skipped.count(name) || (view && o.written.empty())) {
 		return Kind::skip;

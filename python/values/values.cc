@@ -706,6 +706,20 @@ void run_empty(const c10::OperatorHandle &op, DispatchKeySet below, torch::jit::
 	}
 }
 
+// run_resized: what is known stays where a tensor's memory becomes larger, and with it another.
+void run_resized(const c10::OperatorHandle &op, DispatchKeySet below, torch::jit::Stack *stack) {
+	const at::Tensor t = torch::jit::last(*stack, op.schema().arguments().size())[0].toTensor();
+	std::lock_guard<std::recursive_mutex> guard(known::lock);
+	const known::Bytes *there = known::plain(t) ? known::find(known::base(t)) : nullptr;
+	const known::Bytes before = there == nullptr ? known::Bytes() : *there;
+	op.redispatchBoxed(below, stack);
+	if (there != nullptr && known::kept(t) && known::bytes(t) > before.size) {
+		known::Bytes *now = known::make(known::base(t), known::bytes(t), before.state);
+		std::memcpy(now->at, before.at, before.size);
+		now->work = before.work;
+	}
+}
+
 // one is what a list of n has at a place, as a list; of all else it is the same.
 IValue one(const IValue &v, size_t n, size_t place) {
 	if (!v.isList() || v.toListRef().size() != n) {
@@ -769,6 +783,10 @@ void fallback(const c10::OperatorHandle &op, DispatchKeySet keys, torch::jit::St
 	}
 	if (o.many) {
 		run_many(op, o, below, stack);
+		return;
+	}
+	if (o.kind == Kind::resize) {
+		run_resized(op, below, stack);
 		return;
 	}
 	if (o.kind == Kind::empty) {
