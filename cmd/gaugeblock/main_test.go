@@ -112,11 +112,11 @@ func runLines(t *testing.T, d *datadriven.TestData) string {
 		}
 		fmt.Fprintf(&transcript, "exit status %d\n", status)
 	}
-	return timed.ReplaceAllString(transcript.String(), "$1$2$3$4")
+	return timed.ReplaceAllString(transcript.String(), "$1$2$3$4$5")
 }
 
 // timed are figures that a machine makes, and counts of random programs.
-var timed = regexp.MustCompile(`("seconds":)[0-9.e-]+| in [0-9.]+ s, [0-9,]+ states/s|("operations":)[0-9]+|("labels":)\{[^}]*\}|(?m)(: )[0-9]+ operations in [0-9]+ programs, .*$`)
+var timed = regexp.MustCompile(`("seconds":)[0-9.e-]+| in [0-9.]+ s, [0-9,]+ states/s|("operations":)[0-9]+(,"violations":)|("labels":)\{[^}]*\}|(?m)(: )[0-9]+ operations in [0-9]+ programs, .*$`)
 
 func standardInput(name string) (io.Reader, error) {
 	switch name {
