@@ -105,6 +105,21 @@ func TestSignalThatDoesNotEnd(t *testing.T) {
 	}
 }
 
+// TestSignalBeforeTheEnd: a signal that has arrived is heard, also if the command comes to its end at the same time.
+func TestSignalBeforeTheEnd(t *testing.T) {
+	notIgnored(t, syscall.SIGTERM)
+	for range 200 {
+		heard := 0
+		end := atSignal(func() {}, func(os.Signal) bool { heard++; return false })
+		if err := syscall.Kill(os.Getpid(), syscall.SIGTERM); err != nil {
+			t.Fatal(err)
+		}
+		if end(); heard != 1 {
+			t.Fatalf("heard %d times", heard)
+		}
+	}
+}
+
 // isRunning reports whether there is a process, other than one that has ended and was not waited
 // for.
 func isRunning(pid int) bool {
