@@ -230,7 +230,7 @@ func TestValues(t *testing.T) {
 			if p.NoValues != "" || !maps.Equal(p.Decisions, want) {
 				t.Errorf("%q, decisions %v", p.NoValues, p.Decisions)
 			}
-			if !strings.Contains(told(*r), "12 decisions rest on unknown values, 1 of them sizes: …/"+filepath.Base(twice)+" item, and 10 more") {
+			if !strings.Contains(told(*r), "13 decisions rest on unknown values, 1 of them sizes: …/"+filepath.Base(twice)+" item, and 11 more") {
 				t.Error(told(*r))
 			}
 		})

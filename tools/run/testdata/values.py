@@ -146,6 +146,7 @@ same("unique", lambda d: torch.unique(torch.tensor([3, 1, 3, 2, 1], device=d), r
 same("unique of booleans", lambda d: torch.unique(torch.tensor([True, True], device=d)))
 same("cat, cumsum, gather", lambda d: torch.cat([torch.arange(3, device=d), torch.ones(2, dtype=torch.long, device=d)]).cumsum(0).gather(0, torch.tensor([4, 0], device=d)))
 same("argsort", lambda d: torch.tensor([5, 2, 9], device=d).argsort())
+same("one byte", lambda d: bool(torch.tensor(True, device=d)))
 same("item", lambda d: int(torch.tensor([4, 8], device=d).max()))
 same("a condition", waits)
 same("copies", lambda d: torch.arange(5, dtype=torch.int32, device=d).to("cpu", non_blocking=False).to(d).flip(0))
@@ -181,11 +182,13 @@ before = torch.cuda.memory_allocated()
 decides()
 if torch.cuda.memory_allocated() != before:
     wrong.append("who reads a value that is not known keeps its tensors")
-graph, counter = torch.cuda.CUDAGraph(), torch.zeros(1, dtype=torch.long, device="cuda")
+graph, counter, cleared = torch.cuda.CUDAGraph(), torch.zeros(1, dtype=torch.long, device="cuda"), torch.ones(1, dtype=torch.long, device="cuda")
 with torch.cuda.graph(graph):
     counter += 1
+    cleared.zero_()
 graph.replay()
 counter.item()  # unknown: item
+cleared.item()  # unknown: item
 unknown = torch.randn(5000, device="cuda") > 0
 unknown.nonzero()  # unknown: nonzero
 dist.destroy_process_group()
