@@ -89,17 +89,23 @@ func atSignal(cleanup func(), ends func(os.Signal) bool) (end func()) {
 			signal.Notify(caught, s)
 		}
 	}
+	hear := func(s os.Signal) {
+		if ends(s) && (s != syscall.SIGPIPE || readerIsGone()) {
+			removeBar()
+			cleanup()
+			os.Exit(128 + int(s.(syscall.Signal)))
+		}
+	}
 	go func() {
+		defer close(ended)
 		for {
 			select {
 			case s := <-caught:
-				if ends(s) && (s != syscall.SIGPIPE || readerIsGone()) {
-					removeBar()
-					cleanup()
-					os.Exit(128 + int(s.(syscall.Signal)))
-				}
+				hear(s)
 			case <-done:
-				close(ended)
+				for len(caught) > 0 { // select takes either of two that are ready
+					hear(<-caught)
+				}
 				return
 			}
 		}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -43,12 +44,7 @@ func TestSignalEndsExamine(t *testing.T) {
 				t.Errorf("%v: left %v, %v", sent, left, err)
 			}
 		}
-		for deadline := time.Now().Add(10 * time.Second); isRunning(pid); time.Sleep(time.Millisecond) {
-			if time.Now().After(deadline) {
-				t.Errorf("%v: process %d goes on", sent, pid)
-				syscall.Kill(pid, syscall.SIGKILL)
-			}
-		}
+		allEnd(t, sent.String(), pid)
 	}
 }
 
@@ -101,6 +97,36 @@ func TestSignalThatDoesNotEnd(t *testing.T) {
 		}
 		if got := <-asked; got != sent {
 			t.Errorf("%v is %v", sent, got)
+		}
+	}
+}
+
+// TestSignalBeforeTheEnd: a signal that has arrived is heard, also if the command comes to its end at the same time.
+func TestSignalBeforeTheEnd(t *testing.T) {
+	notIgnored(t, syscall.SIGTERM)
+	for range 200 {
+		heard := 0
+		end := atSignal(func() {}, func(os.Signal) bool { heard++; return false })
+		if err := syscall.Kill(os.Getpid(), syscall.SIGTERM); err != nil {
+			t.Fatal(err)
+		}
+		if end(); heard != 1 {
+			t.Fatalf("heard %d times", heard)
+		}
+	}
+}
+
+// allEnd waits until processes have ended, as what a signal ends does at once. One that goes on is ended.
+func allEnd(t *testing.T, what string, pids ...int) {
+	t.Helper()
+	for deadline := time.Now().Add(time.Minute); slices.ContainsFunc(pids, isRunning); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			pids = slices.DeleteFunc(pids, func(pid int) bool { return !isRunning(pid) })
+			t.Errorf("%s: processes that it has started go on: %v", what, pids)
+			for _, pid := range pids {
+				_ = syscall.Kill(pid, syscall.SIGKILL)
+			}
+			return
 		}
 	}
 }

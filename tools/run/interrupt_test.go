@@ -16,6 +16,25 @@ func TestInterrupt(t *testing.T) {
 	}
 }
 
+// Ctrl-C can end the program before it is heard here. Without it a program that ends so was not interrupted.
+func TestInterruptHeardLate(t *testing.T) {
+	needsLibraries(t)
+	late := `gaugeblock=$PPID; (sleep 0.2; kill -INT "$gaugeblock") & kill -INT $$`
+	if r := runs(t, Options{Command: []string{"/bin/sh", "-c", late}}, 130); !r.Interrupted {
+		t.Error("a signal that came later than the program's end was not heard")
+	}
+	if r := runs(t, Options{Command: []string{"/bin/sh", "-c", `kill -INT $$`}}, 130); r.Interrupted {
+		t.Error("nobody interrupted")
+	}
+	for range 100 {
+		heard := make(chan os.Signal, 1)
+		heard <- os.Interrupt
+		if !comesToo(heard, 1) {
+			t.Fatal("a signal that had come was not heard")
+		}
+	}
+}
+
 // Ctrl-C gives the answer so far, and who watches hears of steps.
 func TestInterruptedTraining(t *testing.T) {
 	for _, python := range pythons(t) {

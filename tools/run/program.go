@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"syscall"
 	"time"
 
@@ -114,7 +115,7 @@ func (o *Options) memory() uint64 {
 // answer only after it was asked.
 func (o *Options) wait(c *exec.Cmd, folder string) (interrupted bool, err error) {
 	signals := make(chan os.Signal, 8)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	signal.Notify(signals, asking...)
 	defer signal.Stop(signals)
 	if err := c.Start(); err != nil {
 		return false, err
@@ -141,8 +142,27 @@ func (o *Options) wait(c *exec.Cmd, folder string) (interrupted bool, err error)
 				o.Progress(progressOf(folder))
 			}
 		case <-ended:
-			return interrupted, nil
+			return interrupted || comesToo(signals, status(c.ProcessState)), nil
 		}
+	}
+}
+
+// asking are the signals that ask a program to end.
+var asking = []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP}
+
+// comesToo reports whether a program that is at its end was asked to end. A signal that all processes of a group get,
+// as Ctrl-C, can end the program before it is heard here.
+func comesToo(signals <-chan os.Signal, status int) bool {
+	patience := time.NewTimer(0)
+	if slices.ContainsFunc(asking, func(s os.Signal) bool { return status == 128+int(s.(syscall.Signal)) }) {
+		patience.Reset(time.Second)
+	}
+	defer patience.Stop()
+	select {
+	case <-signals:
+		return true
+	case <-patience.C:
+		return len(signals) > 0
 	}
 }
 
