@@ -192,12 +192,15 @@ def steps_hook(*_):
     let_watchdog_look()
 
 
-def let_watchdog_look(group_ends=False):
+AT_PLACE, AT_END_OF_GROUP, AT_END = range(3)
+
+
+def let_watchdog_look(at=AT_PLACE):
     """The next collective lets go of the tensors of those that NCCL's watchdog has seen as complete. On a GPU it looks
     every tenth of a second; here it does in these places."""
     distributed = sys.modules.get("torch.distributed")
     if distributed is not None and distributed.is_available() and distributed.is_initialized():
-        ctypes.CDLL("libcuda.so.1").gaugeblock_watchdog_looks(int(group_ends))
+        ctypes.CDLL("libcuda.so.1").gaugeblock_watchdog_looks(at)
 
 
 def watch_places(torch):
@@ -213,7 +216,7 @@ def before(module, name):
 
     @functools.wraps(function)
     def looked_at(*arguments, **others):
-        let_watchdog_look(name == "destroy_process_group")
+        let_watchdog_look(AT_END_OF_GROUP if name == "destroy_process_group" else AT_PLACE)
         return function(*arguments, **others)
 
     setattr(module, name, looked_at)
@@ -277,7 +280,7 @@ def wait_for_question():
 
 
 def watch_for_its_end():
-    atexit.register(write_answer)
+    atexit.register(at_end)
     try:
         wait_for_question()
     except OSError:
@@ -416,6 +419,11 @@ def undisturbed():
             signal.signal(signal.SIGINT, signal.SIG_IGN)
         except KeyboardInterrupt:
             pass
+
+
+def at_end():
+    write_answer()
+    let_watchdog_look(AT_END)
 
 
 def write_answer(last=True):

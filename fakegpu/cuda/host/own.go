@@ -61,7 +61,7 @@ func (p *Process) ownOperation(operation C.int, w *words) (int, bool) {
 		p.order(uint64(w[0]), operation == C.GAUGEBLOCK_ACQUIRE)
 		return 0, true
 	case C.GAUGEBLOCK_WATCHDOG_LOOKS:
-		p.looks(w[0] != 0)
+		p.looks(w[0] == C.GAUGEBLOCK_AT_END_OF_GROUP)
 		return 0, true
 	case C.GAUGEBLOCK_HANDLE:
 		return p.handle(device(w[0]), w[1]), true

@@ -81,6 +81,59 @@ func TestWatchdogSees(t *testing.T) {
 	}
 }
 
+// A program ends when the watchdog has seen each collective that is over, whether it looks then or not; of one that is
+// not over nothing is to be seen.
+func TestProgramEnds(t *testing.T) {
+	for _, places := range []bool{true, false} {
+		p := NewProcess(fakegpu.NewMachine(fakegpu.Config{Devices: fakegpu.Devices(1, 1<<30)}).NewProcess())
+		p.watchdog = newWatchdog(places)
+		var events []spec.EventHandle
+		for range 2 {
+			e, err := p.GPU.CreateEvent(0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			p.watchdog.launched(streamOf{})
+			p.watchdog.recorded(e, streamOf{})
+			events = append(events, e)
+			if err := p.GPU.LaunchSized(spec.Launch{Name: "ncclA"}, 0, 0); err != nil {
+				t.Fatal(err)
+			}
+			if err := p.GPU.RecordEvent(e, 0, 0); err != nil {
+				t.Fatal(err)
+			}
+			if len(events) == 1 {
+				if err := p.GPU.SynchronizeStream(0, 0); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		over, err := p.GPU.QueryEvent(events[1])
+		if err != nil || over {
+			t.Fatal(over, err)
+		}
+		seen := make(chan bool)
+		go asWatchdog(func() {
+			for {
+				if it, sees := p.watchdog.asks(events[0]); it && sees && p.seen(events[0]) {
+					break
+				}
+			}
+			p.watchdog.saw(events[0])
+			close(seen)
+		})
+		p.programEnds()
+		select {
+		case <-seen:
+		default:
+			t.Errorf("places %v: the program ends first", places)
+		}
+		if p.watchdog.absent || !p.watchdog.unseen[events[1]] {
+			t.Errorf("places %v: %+v", places, p.watchdog)
+		}
+	}
+}
+
 // A collective waits until the watchdog has seen what it can see, and no longer.
 func TestAwaitWatchdog(t *testing.T) {
 	for _, timed := range []bool{false, true} {

@@ -316,7 +316,11 @@ class Ends(Case):
         os._exit, sys.excepthook = left.append, lambda *a: hooked.append(a)
         with mock.patch.object(run, "wait_for_question", side_effect=OSError):
             run.watch_for_its_end()
-        self.registered.assert_called_once_with(run.write_answer)
+        self.registered.assert_called_once_with(run.at_end)
+        Library.calls.clear()
+        with mock.patch.object(run, "write_answer", lambda: Library.calls.append("written")), mock.patch.dict(sys.modules, {"torch.distributed": Torch().distributed}):
+            run.at_end()
+        self.assertEqual(Library.calls, ["written", ("gaugeblock_watchdog_looks", 2)])
         with mock.patch.object(run, "write_answer") as write:
             os._exit(3)
             write.assert_called_once_with()
