@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -43,12 +44,7 @@ func TestSignalEndsExamine(t *testing.T) {
 				t.Errorf("%v: left %v, %v", sent, left, err)
 			}
 		}
-		for deadline := time.Now().Add(10 * time.Second); isRunning(pid); time.Sleep(time.Millisecond) {
-			if time.Now().After(deadline) {
-				t.Errorf("%v: process %d goes on", sent, pid)
-				syscall.Kill(pid, syscall.SIGKILL)
-			}
-		}
+		allEnd(t, sent.String(), pid)
 	}
 }
 
@@ -116,6 +112,21 @@ func TestSignalBeforeTheEnd(t *testing.T) {
 		}
 		if end(); heard != 1 {
 			t.Fatalf("heard %d times", heard)
+		}
+	}
+}
+
+// allEnd waits until processes have ended, as what a signal ends does at once. One that goes on is ended.
+func allEnd(t *testing.T, what string, pids ...int) {
+	t.Helper()
+	for deadline := time.Now().Add(time.Minute); slices.ContainsFunc(pids, isRunning); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			pids = slices.DeleteFunc(pids, func(pid int) bool { return !isRunning(pid) })
+			t.Errorf("%s: processes that it has started go on: %v", what, pids)
+			for _, pid := range pids {
+				_ = syscall.Kill(pid, syscall.SIGKILL)
+			}
+			return
 		}
 	}
 }
