@@ -50,11 +50,8 @@ func (g *GPU) SecondHandleIsCounted(dev spec.Device) {
 	g.devices[dev].late.SecondProduct = 0
 }
 
-// launched is called before each kernel. Copies need none.
-func (v *view) launched(kernel string) {
-	if isCopy(kernel) {
-		return
-	}
+// takeLate takes what the driver needs for a kernel.
+func (v *view) takeLate(kernel string) {
 	m := &v.late
 	take := taken(&m.Kernel)
 	switch {
