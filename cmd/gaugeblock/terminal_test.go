@@ -26,6 +26,7 @@ type terminal struct {
 // onTerminal starts a command on a terminal of so many columns.
 func onTerminal(t *testing.T, columns uint16, variables []string, args ...string) *terminal {
 	t.Helper()
+	notIgnored(t, os.Interrupt)
 	x := &terminal{command: process(args...), ended: make(chan error, 1)}
 	x.command.Env = append(append(x.command.Env, "TERM=xterm", "NO_COLOR=", "COLUMNS="), variables...)
 	x.command.Dir = t.TempDir()

@@ -48,6 +48,34 @@ def apart(d):
     return torch.cat([x, y, z, turned.flatten(), largest[None], place[None]])
 
 
+def lists(d):
+    """Functions of lists of tensors, of which one is not known."""
+    x, numbers = [torch.arange(3, device=d), torch.arange(4, device=d)], [torch.ones(2, device=d), torch.rand(50000, device=d)]
+    torch._foreach_add_(x, 5), torch._foreach_mul_(x, [2, 3]), torch._foreach_add_(numbers, 2.0)
+    other = [torch.zeros_like(t) for t in x]
+    torch._foreach_copy_(other, x), torch._foreach_zero_(x[:1])
+    return torch.cat(x + other + list(torch._foreach_neg(x)) + [numbers[0].long()])
+
+
+def resized(d):
+    x = torch.arange(5, device=d)
+    x.resize_(8)[5:] = 1
+    larger = x.clone()
+    return torch.cat([larger, x.resize_(3)])
+
+
+def trained(d):
+    """Numbers of a small model, by each kind of optimizer."""
+    known = []
+    for more in {"foreach": True}, {"fused": True}, {"foreach": False}:
+        w = torch.nn.Parameter(torch.full((4,), 2.0, device=d))
+        for optimizer in torch.optim.SGD([w], 0.5, **more), torch.optim.AdamW([w], 0.5, **more):
+            (w * w).sum().backward()
+            optimizer.step(), optimizer.zero_grad()
+        known.append(round(w.sum().item(), 3))
+    return known
+
+
 def waits(d):
     done, n = torch.zeros(2, dtype=torch.bool, device=d), 0
     while not done.all():
@@ -149,6 +177,9 @@ same("argsort", lambda d: torch.tensor([5, 2, 9], device=d).argsort())
 same("one byte", lambda d: bool(torch.tensor(True, device=d)))
 same("item", lambda d: int(torch.tensor([4, 8], device=d).max()))
 same("a condition", waits)
+same("resized", resized)
+same("lists", lists)
+same("a small model", trained)
 same("copies", lambda d: torch.arange(5, dtype=torch.int32, device=d).to("cpu", non_blocking=False).to(d).flip(0))
 
 before = torch.cuda.memory_stats()["allocation.all.allocated"]
