@@ -15,8 +15,9 @@ const mostLines = 3
 type Schedule struct {
 	Slower float64 // so many times as long as the model says; 0: at once
 	Host   float64 // the same for the host; 0: as the model says
-	// Seed: work, other ranks and NCCL's watchdog are late by chance, alike for equal seeds; 0: they never are.
-	Seed uint64
+	Ranks  float64 // so many times as long as a rank's host the others' take; 0: they take as long
+	// Watchdog: so many milliseconds after the end of a collective NCCL's watchdog sees it.
+	Watchdog uint64
 	// Elsewhere: the driver's addresses ascend.
 	Elsewhere bool
 }
@@ -35,6 +36,9 @@ const (
 
 	HostFast = 0.65
 	HostSlow = 1.45
+
+	Behind = 1.25
+	Looks  = 100
 )
 
 // late is one that is late, and others are those that are tried if time has a say, the likely one first. Where blocks
@@ -42,7 +46,7 @@ const (
 // nearly all allocations are in the first step, when little else is to be done.
 func late(ranks int) Schedule {
 	if ranks > 0 {
-		return Schedule{Slower: Late, Seed: 1}
+		return Schedule{Slower: Late, Ranks: Behind, Watchdog: Looks}
 	}
 	return Schedule{Slower: Likely, Host: HostFast}
 }
@@ -51,11 +55,11 @@ func others(ranks int) []Schedule {
 	if ranks == 0 {
 		return []Schedule{{Slower: Likely}, {Slower: Likely, Host: HostSlow}}
 	}
-	all := []Schedule{{Slower: Likely}, {Slower: Fast}, {Slower: Likely, Seed: 3}}
+	all := []Schedule{{Slower: Likely, Watchdog: Looks / 2}, {Slower: Fast}, {Slower: Likely, Ranks: Behind, Watchdog: Looks}}
 	if ranks > 1 {
-		return append(all, Schedule{Slower: Late, Host: HostFast, Seed: 2, Elsewhere: true})
+		return append(all, Schedule{Slower: Late, Host: HostFast, Ranks: Behind, Watchdog: Looks, Elsewhere: true})
 	}
-	return append(all, Schedule{Slower: Later, Seed: 2})
+	return append(all, Schedule{Slower: Later, Watchdog: Looks})
 }
 
 // set sets the variables of the fake GPU: fakegpu/cuda/README.md.
@@ -65,7 +69,8 @@ func (s Schedule) set(set func(name, value string)) {
 		set("GAUGEBLOCK_CUDA_SCHEDULE", "time")
 		set("GAUGEBLOCK_CUDA_SLOWER", fmt.Sprint(s.Slower))
 		set("GAUGEBLOCK_CUDA_HOST_SLOWER", fmt.Sprint(cmp.Or(s.Host, 1)))
-		set("GAUGEBLOCK_CUDA_SEED", fmt.Sprint(s.Seed))
+		set("GAUGEBLOCK_CUDA_RANKS_SLOWER", fmt.Sprint(cmp.Or(s.Ranks, 1)))
+		set("GAUGEBLOCK_CUDA_WATCHDOG_LATE", fmt.Sprint(s.Watchdog))
 	}
 	set("GAUGEBLOCK_CUDA_ADDRESSES", "process")
 	if s.Elsewhere {
