@@ -29,9 +29,10 @@ type Durations struct {
 	Work func(bytes, operations uint64) (starts, computes time.Duration, share float64)
 	// On says what does work of a name.
 	On func(name string) Engine
-	// Behind is the share of the time for which the host works by which other ranks fall behind meanwhile. They catch up
-	// while it waits. What is Beside has a part in each rank, and begins when the last of them has given it.
-	Behind float64
+	// Behind, if it is given, is by which share of the time for which the host works other ranks fall behind meanwhile, from
+	// a time on. They catch up while it waits. What is Beside has a part in each rank, and begins when the last of them has
+	// given it.
+	Behind func(from time.Duration) float64
 }
 
 // An Engine is what does work.
@@ -89,8 +90,10 @@ func (b *byTime) called(g *GPU, c call) {
 
 // works lets the host work for some time, and other ranks fall behind.
 func (b *byTime) works(d time.Duration) {
+	if b.Behind != nil {
+		b.behind = max(0, b.behind+time.Duration(b.Behind(b.now)*float64(d)))
+	}
 	b.now += d
-	b.behind += time.Duration(b.Behind * float64(d))
 }
 
 // waits lets the host wait until a time, and other ranks catch up.

@@ -173,7 +173,7 @@ func TestByTimeWaitsForTheMark(t *testing.T) {
 // loads code, and catch up while it waits.
 func TestByTimeRanks(t *testing.T) {
 	d := inMilliseconds()
-	d.Behind = 0.5
+	d.Behind = func(time.Duration) float64 { return 0.5 }
 	d.First = func(name string, _ uint64) (time.Duration, bool) { return time.Duration(len(name)) * ms, false }
 	r := timed(t, d)
 	first, second := r.stream(), r.stream()

@@ -3,6 +3,8 @@
 package host
 
 import (
+	"math/rand/v2"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -14,11 +16,11 @@ import (
 
 // A model of durations, for a schedule by time, read off traces of PyTorch 2.11 on H200s (docs/lab/many-gpus.md). The
 // host gives a piece of work each 24 to 42 microseconds, Python and all, and each 44 to 56 in programs whose backward pass
-// another thread runs, with modules and an optimizer. An allocation of the driver takes 80 to 250
-// unless copies from the host are under way. The first kernel of some code waits until it is loaded, with all
-// kernels of its source file, 3 to 24 ms (201 times in 29 traces; 93 kernels of code that was loaded took 0.3), and the
-// first matrix product 90 for the library. NCCL loads its code with its communicator. Of half precision nearly each shape has a kernel of its own, and before it is loaded
-// the host waits until the device has nothing to do (18 kernels of 20 shapes). To pin memory takes 0.4 ms a MiB.
+// another thread runs, with modules and an optimizer. An allocation of the driver takes 80 to 250 unless copies from the
+// host are under way. The first kernel of some code waits until it is loaded, with all kernels of its source file, 3 to 24
+// ms, and the first matrix product 90 for the library. NCCL loads its code with its communicator. Of half precision nearly
+// each shape has a kernel of its own, and before it is loaded the host waits until the device has nothing to do (18 kernels
+// of 20 shapes). To pin memory takes 0.4 ms a MiB.
 const (
 	hostGives   = 33 * time.Microsecond
 	hostTrains  = 50 * time.Microsecond
@@ -46,6 +48,9 @@ const (
 // hostLink is how much slower bytes go to the host and from it than within a device.
 const hostLink = 64
 
+// withoutCode is what is no kernel.
+var withoutCode = []string{fakegpu.CopyIn, fakegpu.CopyOut, fakegpu.CopyOver, fill}
+
 // fill is what fills are called.
 const fill = "fill"
 
@@ -53,9 +58,11 @@ const fill = "fill"
 // nothing, and the host waits for no copy to allocate.
 const blind = 1000
 
-// durations are those of a GPU whose work takes so many times as long as the model says, and so the host. The hosts of
-// other ranks take so many times as long as this one.
-func durations(gpu gpus.GPU, slower, host, ranks float64, caller func() spec.Thread) fakegpu.Durations {
+// stretch is for how long one of two ranks of FSDP1 was the faster one, on H200s.
+const stretch = 20 * time.Millisecond
+
+// durations are those of a GPU whose work takes so many times as long as the model says, and so the host.
+func durations(gpu gpus.GPU, slower, host float64, caller func() spec.Thread) fakegpu.Durations {
 	if gpu.Name == "" {
 		gpu = gpus.All[0]
 	}
@@ -70,7 +77,7 @@ func durations(gpu gpus.GPU, slower, host, ranks float64, caller func() spec.Thr
 		Give:   func() time.Duration { return times(host, gives(caller())) },
 		Call:   times(host, hostCalls), Memory: times(host, hostMemory), Pin: times(host, hostPins),
 		Page:  times(host, hostPage),
-		First: firsts(host, slower < blind), Behind: ranks - 1,
+		First: firsts(host, slower < blind),
 		Work: func(moved, operations uint64) (starts, computes time.Duration, share float64) {
 			seconds := max(float64(moved)*perByte, float64(operations)*perOperation)
 			computes = time.Duration(slower * seconds * float64(time.Second))
@@ -90,6 +97,17 @@ func durations(gpu gpus.GPU, slower, host, ranks float64, caller func() spec.Thr
 	}
 }
 
+// behind is how other ranks fall behind whose hosts take up to so many times as long as this one, or so much less: it
+// changes every stretch by chance, alike for equal seeds. Without a seed they always take as long as they can.
+func behind(most float64, seed, rank uint64) func(time.Duration) float64 {
+	return func(from time.Duration) float64 {
+		if seed == 0 {
+			return most - 1
+		}
+		return (most - 1) * (2*rand.New(rand.NewPCG(seed<<32|rank, uint64(from/stretch))).Float64() - 1)
+	}
+}
+
 // firsts is what the first work of some code takes the host: the code of a kernel, the library of matrix products once, and
 // then the code of each product that has another, which waits for the device.
 func firsts(host float64, waits bool) func(string, uint64) (time.Duration, bool) {
@@ -97,7 +115,7 @@ func firsts(host float64, waits bool) func(string, uint64) (time.Duration, bool)
 	return func(name string, operations uint64) (time.Duration, bool) {
 		takes, product := hostFirst, operations > 0
 		switch {
-		case name == fakegpu.CopyIn || name == fakegpu.CopyOut || name == fakegpu.CopyOver || name == fill || strings.HasPrefix(name, collectives):
+		case slices.Contains(withoutCode, name) || strings.HasPrefix(name, collectives):
 			takes = 0
 		case product && products:
 			takes = hostLoads

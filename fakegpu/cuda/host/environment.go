@@ -29,6 +29,8 @@ const (
 	slowerVariable    = "GAUGEBLOCK_CUDA_SLOWER"
 	hostVariable      = "GAUGEBLOCK_CUDA_HOST_SLOWER"
 	ranksVariable     = "GAUGEBLOCK_CUDA_RANKS_SLOWER"
+	rankVariable      = "RANK"       // that of torchrun
+	worldVariable     = "WORLD_SIZE" // the same
 	hazardsVariable   = "GAUGEBLOCK_CUDA_HAZARDS"
 	waitsVariable     = "GAUGEBLOCK_CUDA_WAITS"
 	faultsVariable    = "GAUGEBLOCK_CUDA_FAULTS"
@@ -118,7 +120,11 @@ func FromEnvironment(get func(string) string) (*Process, error) {
 		config.Devices[i].Name = gpu.Name
 	}
 	var p *Process
-	byTime := fakegpu.ByTime(durations(gpu, s.factor(slowerVariable), s.factor(hostVariable), s.factor(ranksVariable), func() spec.Thread { return p.caller().Thread }))
+	times := durations(gpu, s.factor(slowerVariable), s.factor(hostVariable), func() spec.Thread { return p.caller().Thread })
+	if most := s.factor(ranksVariable); most != 1 && s.number(worldVariable, 1) > 1 {
+		times.Behind = behind(most, s.number(seedVariable, 0), s.number(rankVariable, 0))
+	}
+	byTime := fakegpu.ByTime(times)
 	config.Schedule = choose(s, scheduleVariable, []string{"eager", "lazy", "random", "time"}, nil, fakegpu.Lazy(), fakegpu.Random(s.number(seedVariable, 1)), byTime)
 	hazards := choose(s, hazardsVariable, []string{"races", "owners", "off"}, 0, 1, 2)
 	config.Races, config.Hazards = hazards == 0, hazards == 1
