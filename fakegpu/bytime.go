@@ -27,6 +27,7 @@ type Durations struct {
 	// Work is how long work takes that moves so many bytes and computes so many operations, and has the device's
 	// multiprocessors for itself: a start, and then what takes so large a share of them, at most 1.
 	Work func(bytes, operations uint64) (starts, computes time.Duration, share float64)
+	Link uint64 // by how much slower bytes go to the host and from it than within a device, at least 1
 	// On says what does work of a name.
 	On func(name string) Engine
 	// Behind, if it is given, is by which share of the time for which the host works other ranks fall behind meanwhile, from
@@ -162,8 +163,11 @@ func (b *byTime) begin(s *stream) {
 	for _, r := range append(w.reads[:len(w.reads):len(w.reads)], w.writes...) {
 		bytes += r.Bytes
 	}
-	starts, computes, share := b.Work(bytes, w.operations)
 	at := engineOf{s.device, b.engine(w)}
+	if at.engine == FromHost || at.engine == ToHost {
+		bytes *= max(1, b.Link)
+	}
+	starts, computes, share := b.Work(bytes, w.operations)
 	switch at.engine {
 	case Beside:
 		next.begun, next.ends = true, from+starts+computes
@@ -265,10 +269,7 @@ func (g *GPU) LaunchSized(l spec.Launch, bytes, operations, code uint64) error {
 	if err != nil {
 		return err
 	}
-	g.devices[s.device].launched(l.Name)
-	if listener, is := g.devices[s.device].addresses.(launchListener); is {
-		listener.launched(l.Name)
-	}
+	g.devices[s.device].launches(l.Name, bytes)
 	return g.give(callLaunch, s, work{
 		kind: workKernel, name: l.Name, device: s.device, reader: s.device, writer: s.device, moves: bytes, operations: operations, code: code,
 	})

@@ -127,6 +127,21 @@ func TestByTime(t *testing.T) {
 	r.over(last, 0, true)
 }
 
+// Copies to the host and from it take as many times as long as the link is slower.
+func TestByTimeLink(t *testing.T) {
+	d := inMilliseconds()
+	d.Link = 5
+	r := timed(t, d)
+	for _, w := range []struct {
+		name  string
+		takes time.Duration
+	}{{"in", 50 * ms}, {"out", 50 * ms}, {"beside", 10 * ms}} {
+		s := r.stream()
+		r.works(s, w.name, 10)
+		r.ends(s, r.b.now+w.takes)
+	}
+}
+
 // A kernel's code is loaded once, with all kernels that it has, and some has to wait for all streams.
 func TestByTimeFirst(t *testing.T) {
 	d := inMilliseconds()

@@ -49,6 +49,7 @@ func TestEndedOnTerminal(t *testing.T) {
 // status.
 func pressCtrlC(t *testing.T, s subject, mode terminalMode) string {
 	t.Helper()
+	notIgnored(t, os.Interrupt)
 	keyboard, screen, err := pty.Open()
 	if err != nil {
 		t.Skipf("there is no terminal: %v", err)
@@ -87,12 +88,7 @@ func pressCtrlC(t *testing.T, s subject, mode terminalMode) string {
 	_ = x.Wait()
 	hung.Stop()
 	<-read
-	for deadline := time.Now().Add(10 * time.Second); slices.ContainsFunc(started, isRunning); time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Errorf("%s: a process that it has started goes on", mode.name)
-			break
-		}
-	}
+	allEnd(t, mode.name, started...)
 	for _, line := range onScreenAtEnd(shown.text()) {
 		if strings.Contains(line, "%") && strings.Contains(line, "[") {
 			t.Errorf("%s: the bar is left: %q", mode.name, line)

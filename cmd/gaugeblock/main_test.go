@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -22,10 +23,18 @@ import (
 //	golden FILE            a recorded trace of that name, from tests/golden/testdata
 //	gzip FILE              compresses FILE to FILE.gz
 //	cut FILE bytes=N       leaves only the first bytes of a file
+//	recorded FILE NAME     a file with the memory snapshot of that name, from snapshot/report/testdata
 //	run [stdin=FILE]       each line of the input is a command line; stdin=endless
-//	                       is a header and then a line without end
+//	                       is a header and then a line without end. How long it took is left out
+//	show FILE              the beginning of a page in JSON: what it says in words
+//	program FILE           a program that answers as one with PyTorch, by the lines of the input; no library is needed
+//	print NAME             a result that is made up, as it is printed
 func TestTranscripts(t *testing.T) {
 	golden, err := filepath.Abs("../../tests/golden/testdata")
+	if err != nil {
+		t.Fatal(err)
+	}
+	snapshots, err := filepath.Abs("../../snapshot/report/testdata")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,6 +55,15 @@ func TestTranscripts(t *testing.T) {
 			case "golden":
 				file := argument(t, d)
 				err = copyFile(filepath.Join(golden, filepath.Base(file)), file)
+			case "recorded":
+				err = copyFile(filepath.Join(snapshots, d.CmdArgs[1].Key), argument(t, d))
+			case "program":
+				reserving(t, "0") // for the libraries
+				err = os.WriteFile(argument(t, d), []byte("#!/bin/sh\n"+d.Input+"\n"), 0o755)
+			case "show":
+				return shown(t, argument(t, d))
+			case "print":
+				return printed(t, argument(t, d))
 			case "gzip":
 				err = gzipFile(argument(t, d))
 			case "cut":
@@ -98,8 +116,11 @@ func runLines(t *testing.T, d *datadriven.TestData) string {
 		}
 		fmt.Fprintf(&transcript, "exit status %d\n", status)
 	}
-	return transcript.String()
+	return timed.ReplaceAllString(transcript.String(), "$1$2$3$4$5$6")
 }
+
+// timed are figures that a machine makes, and counts of random programs.
+var timed = regexp.MustCompile(`("seconds":)[0-9.e-]+| in [0-9.]+ s, [0-9,]+ states/s|(?m)([a-z] )\([0-9.]+ s\)$|("operations":)[0-9]+(,"violations":[0-9])|("labels":)\{[^}]*\}|(?m)(: )[0-9]+ operations in [0-9]+ programs, .*$`)
 
 func standardInput(name string) (io.Reader, error) {
 	switch name {

@@ -11,6 +11,8 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"gaugeblock/internal/signals"
 )
 
 // scratch makes a directory for what a command builds, which is also that of all temporary files
@@ -84,22 +86,24 @@ var catching atomic.Int32
 func atSignal(cleanup func(), ends func(os.Signal) bool) (end func()) {
 	caught, done, ended := make(chan os.Signal, 1), make(chan struct{}), make(chan struct{})
 	catching.Add(1)
-	for _, s := range endings {
-		if !signal.Ignored(s) {
-			signal.Notify(caught, s)
+	signals.Notify(caught, endings...)
+	hear := func(s os.Signal) {
+		if ends(s) && (s != syscall.SIGPIPE || readerIsGone()) {
+			removeBar()
+			cleanup()
+			os.Exit(128 + int(s.(syscall.Signal)))
 		}
 	}
 	go func() {
+		defer close(ended)
 		for {
 			select {
 			case s := <-caught:
-				if ends(s) && (s != syscall.SIGPIPE || readerIsGone()) {
-					removeBar()
-					cleanup()
-					os.Exit(128 + int(s.(syscall.Signal)))
-				}
+				hear(s)
 			case <-done:
-				close(ended)
+				for len(caught) > 0 { // select takes either of two that are ready
+					hear(<-caught)
+				}
 				return
 			}
 		}

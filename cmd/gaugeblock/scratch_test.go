@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -43,12 +44,7 @@ func TestSignalEndsExamine(t *testing.T) {
 				t.Errorf("%v: left %v, %v", sent, left, err)
 			}
 		}
-		for deadline := time.Now().Add(10 * time.Second); isRunning(pid); time.Sleep(time.Millisecond) {
-			if time.Now().After(deadline) {
-				t.Errorf("%v: process %d goes on", sent, pid)
-				syscall.Kill(pid, syscall.SIGKILL)
-			}
-		}
+		allEnd(t, sent.String(), pid)
 	}
 }
 
@@ -60,23 +56,34 @@ func notIgnored(t *testing.T, sent os.Signal) {
 	t.Cleanup(func() { signal.Stop(caught) })
 }
 
-// TestIgnoredSignal: a command that was started to ignore SIGHUP, as by nohup, goes on after it.
+// TestIgnoredSignal: a command that was started to ignore signals, as by nohup or in the background of a script, goes
+// on after them, and so does the program that it has started.
 func TestIgnoredSignal(t *testing.T) {
 	notIgnored(t, syscall.SIGTERM)
-	began := filepath.Join(t.TempDir(), "began")
-	c := process("examine", "--out", t.TempDir(), "--patience", "10m", "--", "sh", "-c", `echo > "$0"; exec sleep 600`, began)
-	c.Args = append([]string{"sh", "-c", `trap "" HUP; exec "$0" "$@"`}, c.Args...)
-	c.Path = "/bin/sh"
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
-	waitFor(began)
-	err := c.Process.Signal(syscall.SIGHUP)
-	time.Sleep(100 * time.Millisecond) // for the command to end, if it does
-	err = errors.Join(err, c.Process.Signal(syscall.SIGTERM))
-	_ = c.Wait()
-	if err != nil || c.ProcessState.ExitCode() != 143 {
-		t.Errorf("status %d, want 143: %v", c.ProcessState.ExitCode(), err)
+	program := []string{"--", "sh", "-c", `echo > "$0"; exec sleep 600`}
+	for _, test := range []struct {
+		args   []string
+		status int // after SIGTERM
+	}{
+		{[]string{"examine", "--out", t.TempDir(), "--patience", "10m"}, 143},
+		{[]string{"run"}, 143},
+		{[]string{"fit", "--var", "B=1..8"}, 130},
+	} {
+		began := filepath.Join(t.TempDir(), "began")
+		c := process(append(append(test.args, program...), began)...)
+		c.Args = append([]string{"sh", "-c", `trap "" HUP INT; exec "$0" "$@"`}, c.Args...)
+		c.Path = "/bin/sh"
+		if err := c.Start(); err != nil {
+			t.Fatal(err)
+		}
+		waitFor(began)
+		err := errors.Join(c.Process.Signal(syscall.SIGHUP), c.Process.Signal(os.Interrupt))
+		time.Sleep(100 * time.Millisecond) // for the command to end, if it does
+		err = errors.Join(err, c.Process.Signal(syscall.SIGTERM))
+		_ = c.Wait()
+		if err != nil || c.ProcessState.ExitCode() != test.status {
+			t.Errorf("%s: status %d, want %d: %v", test.args[0], c.ProcessState.ExitCode(), test.status, err)
+		}
 	}
 }
 
@@ -101,6 +108,36 @@ func TestSignalThatDoesNotEnd(t *testing.T) {
 		}
 		if got := <-asked; got != sent {
 			t.Errorf("%v is %v", sent, got)
+		}
+	}
+}
+
+// TestSignalBeforeTheEnd: a signal that has arrived is heard, also if the command comes to its end at the same time.
+func TestSignalBeforeTheEnd(t *testing.T) {
+	notIgnored(t, syscall.SIGTERM)
+	for range 200 {
+		heard := 0
+		end := atSignal(func() {}, func(os.Signal) bool { heard++; return false })
+		if err := syscall.Kill(os.Getpid(), syscall.SIGTERM); err != nil {
+			t.Fatal(err)
+		}
+		if end(); heard != 1 {
+			t.Fatalf("heard %d times", heard)
+		}
+	}
+}
+
+// allEnd waits until processes have ended, as what a signal ends does at once. One that goes on is ended.
+func allEnd(t *testing.T, what string, pids ...int) {
+	t.Helper()
+	for deadline := time.Now().Add(time.Minute); slices.ContainsFunc(pids, isRunning); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			pids = slices.DeleteFunc(pids, func(pid int) bool { return !isRunning(pid) })
+			t.Errorf("%s: processes that it has started go on: %v", what, pids)
+			for _, pid := range pids {
+				_ = syscall.Kill(pid, syscall.SIGKILL)
+			}
+			return
 		}
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -141,12 +140,7 @@ func signalled(sent syscall.Signal, all bool) func(*testing.T, subject, string) 
 		hung := time.AfterFunc(time.Minute, func() { _ = syscall.Kill(group, syscall.SIGKILL) })
 		_ = x.Wait()
 		hung.Stop()
-		for deadline := time.Now().Add(10 * time.Second); slices.ContainsFunc(started, isRunning); time.Sleep(time.Millisecond) {
-			if time.Now().After(deadline) {
-				t.Errorf("%s, %s: a process that it has started goes on", s.name, name)
-				break
-			}
-		}
+		allEnd(t, s.name+", "+name, started...)
 		return x.ended(t, s, name)
 	}
 }

@@ -1,6 +1,7 @@
 package cuda
 
 import (
+	"bytes"
 	"flag"
 	"fmt"
 	"maps"
@@ -12,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"gaugeblock/spec"
 )
 
 // Random callers of the libraries' C interface, under the sanitizers of the compiler: every function that
@@ -232,18 +235,48 @@ func TestAnyCalls(t *testing.T) {
 
 var updateAnswers = flag.Bool("update-answers", false, "write what TestAnswers compares")
 
+// answered are the callers of TestAnswers: one that goes far, and others that begin anew, where most is not set up yet, on
+// other machines, and where there is hardly any memory.
+var answered = []struct {
+	calls, seeds int
+	variables    []string
+}{
+	{30000, 1, []string{"GAUGEBLOCK_CUDA_DEVICES=2", "GAUGEBLOCK_CUDA_MEMORY=1GiB"}},
+	{1000, 12, []string{"GAUGEBLOCK_CUDA_DEVICES=1", "GAUGEBLOCK_CUDA_MEMORY=1GiB", "GAUGEBLOCK_CUDA_GPU=t4"}},
+	{1500, 6, []string{"GAUGEBLOCK_CUDA_DEVICES=3", "GAUGEBLOCK_CUDA_MEMORY=3MiB", "GAUGEBLOCK_CUDA_NVML=GPU of a test|1000000|2000|7|5|4"}},
+	{1500, 6, []string{"GAUGEBLOCK_CUDA_DEVICES=2", "GAUGEBLOCK_CUDA_MEMORY=64KiB", "GAUGEBLOCK_CUDA_NVML=wrong|5", "GAUGEBLOCK_CUDA_PEERS=no"}},
+	{1500, 6, []string{"GAUGEBLOCK_CUDA_DEVICES=2", "GAUGEBLOCK_CUDA_MEMORY=1GiB", "GAUGEBLOCK_CUDA_DEFAULT_STREAM=legacy"}},
+	{1500, 6, []string{"GAUGEBLOCK_CUDA_DEVICES=2", "GAUGEBLOCK_CUDA_MEMORY=1GiB", "GAUGEBLOCK_CUDA_FAULTS=" + failingCalls()}},
+}
+
+// failingCalls are calls of the machine that fail: of each kind the second and the fifth.
+func failingCalls() string {
+	var list []string
+	for _, call := range spec.DriverCalls() {
+		list = append(list, call+":2:unknown", call+":5:out_of_memory")
+	}
+	return strings.Join(list, ",")
+}
+
 // TestAnswers: what each function answers to such calls is what it answered before: how often which error, and a number
 // for what it wrote. Whether that is CUDA's answer is the matter of other tests; this one sees that none has changed.
 func TestAnswers(t *testing.T) {
 	compiler := callersCompiler(t)
 	dir := buildSanitized(t, nil)
-	c := exec.Command(buildCaller(t, compiler, dir), "plain", "7", "30000")
-	c.Env = append(os.Environ(), "TRACE=1", "GAUGEBLOCK_CUDA_DEVICES=2", "GAUGEBLOCK_CUDA_REPORT="+filepath.Join(dir, "report"), "GAUGEBLOCK_CUDA_MEMORY=1GiB")
-	out, err := c.CombinedOutput()
-	if err != nil {
-		t.Fatalf("%v\n%s", err, out[max(0, len(out)-2000):])
+	program := buildCaller(t, compiler, dir)
+	var told bytes.Buffer
+	for i, a := range answered {
+		for seed := range a.seeds {
+			c := exec.Command(program, "plain", fmt.Sprint(7+100*i+seed), fmt.Sprint(a.calls))
+			c.Env = append(append(os.Environ(), "TRACE=1", "GAUGEBLOCK_CUDA_REPORT="+filepath.Join(dir, "report")), a.variables...)
+			out, err := c.CombinedOutput()
+			if err != nil {
+				t.Fatalf("%v\n%s", err, out[max(0, len(out)-2000):])
+			}
+			told.Write(out)
+		}
 	}
-	got := answersOf(string(out))
+	got := answersOf(told.String())
 	file := filepath.Join("testdata", "anycalls.txt")
 	if *updateAnswers {
 		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {

@@ -1,11 +1,13 @@
 package cuda
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -146,4 +148,53 @@ func TestSparse(t *testing.T) {
 			t.Errorf("%s: %d, not %d", questions[i], got, w)
 		}
 	}
+}
+
+// TestSizesStay: what the formulas give to the questions that were measured, and to those beside them, is to the byte what
+// testdata/sizes_stay.txt has: how many questions, and a digest of the answers. -update-answers writes that.
+func TestSizesStay(t *testing.T) {
+	var told strings.Builder
+	for _, m := range []struct {
+		name, library string
+		columns       int
+	}{
+		{"fft_sizes", "libcufft.so.12", 7}, {"rnn_sizes", "libcudnn.so.9", 14}, {"convolution_sizes", "libcudnn.so.9", 7}, {"solver_sizes", "libcusolver.so.12", 6}, {"sparse_sizes", "libcusparse.so.12", 7},
+	} {
+		program := thinProgram(t, m.name, m.library)
+		text, err := os.ReadFile(filepath.Join("testdata", m.name+".txt"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var questions []string
+		for line := range strings.Lines(string(text)) {
+			if words := strings.Fields(line); !strings.HasPrefix(line, "#") {
+				questions = append(questions, besides(strings.Join(words[:m.columns], " "))...)
+			}
+		}
+		c := exec.Command(program)
+		c.Stdin = strings.NewReader(strings.Join(questions, "\n") + "\n")
+		out, err := c.Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(&told, "%s %d %x\n", m.name, len(questions), sha256.Sum256(out))
+	}
+	stays(t, "sizes_stay", told.String())
+}
+
+var number = regexp.MustCompile(`\d+`)
+
+// besides are a question, and those with a number in it that is one more, or twice as large.
+func besides(question string) []string {
+	questions := []string{question}
+	for _, at := range number.FindAllStringIndex(question, -1) {
+		n, err := strconv.Atoi(question[at[0]:at[1]])
+		if err != nil {
+			continue
+		}
+		for _, other := range []int{n + 1, 2 * n} {
+			questions = append(questions, question[:at[0]]+strconv.Itoa(other)+question[at[1]:])
+		}
+	}
+	return questions
 }

@@ -1,10 +1,12 @@
 """Checks that stop a program: "if not good.all(): raise", "assert (a >= b).all()". What such a boolean of the
 device is decides whether the program goes on, and a boolean that is not known is taken to let it go on."""
 import bisect
-import dis
 import functools
 import sys
 
+import gaugeblock_conditions as conditions
+
+NOTHING = frozenset(("CACHE", "EXTENDED_ARG", "NOP", "NOT_TAKEN"))
 MOST = 200  # instructions of a message
 
 
@@ -30,9 +32,8 @@ RETURNED = 2
 @functools.lru_cache(maxsize=None)
 def _wanted(code, at):
     """The same for what an instruction gives, or RETURNED, and whether it is negated before."""
-    steps = [s for s in dis.get_instructions(code) if s.opname not in ("CACHE", "NOP", "NOT_TAKEN")]
-    places = {s.offset: k for k, s in enumerate(steps)}
-    k, negated = bisect.bisect_right(list(places), at) - 1, False  # a caller may be at what is behind its instruction
+    steps, places = conditions.instructions(code, NOTHING)
+    k, negated = bisect.bisect_right([s.offset for s in steps], at) - 1, False  # a caller may be at what is behind its instruction
     if "JUMP" not in steps[k].opname:
         negated = steps[k].opname == "UNARY_NOT"
         k += 2 if steps[k].opname == "PRECALL" else 1

@@ -94,6 +94,16 @@ def _walk(steps, first, stack):
             coming.append((places[step.argval], *_applied(step, stack, variables, True)))
 
 
+def instructions(code, without=frozenset(("CACHE", "EXTENDED_ARG"))):
+    """The instructions of a function but for those that do nothing, and at which of them each place of the code is."""
+    steps, places = [], {}
+    for step in dis.get_instructions(code):
+        places[step.offset] = len(steps)  # who jumps to what does nothing goes on behind it
+        if step.opname not in without:
+            steps.append(step)
+    return steps, places
+
+
 def jumps(step, places):
     """Whether an instruction may go on elsewhere, but for what waits and what comes of exceptions."""
     return (step.opcode in dis.hasjrel or step.opcode in dis.hasjabs) and step.argval in places and not step.opname.startswith(("SETUP", "SEND"))

@@ -1,7 +1,6 @@
 """Loops that wait for a value that only a GPU would have computed: "while loss > 0.1", "if step_is_good: break". Such a
 loop makes no progress if a while statement is the innermost loop around what reads the value, and the integers and the
 sizes by which it may end are as they were, or need very many turns more."""
-import dis
 import functools
 import inspect
 import sys
@@ -67,8 +66,7 @@ class Loop:
 @functools.lru_cache(maxsize=None)
 def _loops(code):
     """The instructions of a function, and its loops, the innermost first."""
-    steps = [s for s in dis.get_instructions(code) if s.opname != "CACHE"]
-    places = {s.offset: k for k, s in enumerate(steps)}
+    steps, places = conditions.instructions(code)
     after = [[] for _ in steps]
     before = [[] for _ in steps]
     for k, step in enumerate(steps):

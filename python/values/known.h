@@ -23,6 +23,7 @@ struct Bytes {
 	char *at = nullptr;
 	size_t size = 0;
 	State state = State::absent;
+	uint64_t work = 0; // of the host, for the floating-point numbers that it rests on: the longest way to it
 };
 
 // What is known of floating-point numbers is masks and positions. Numbers that rest on something unknown (weights of
@@ -77,12 +78,13 @@ inline Bytes *make(uintptr_t address, size_t size, State state) {
 		b.size = size;
 	}
 	b.state = state;
+	b.work = 0;
 	return &b;
 }
 
 // take makes the bytes of a storage those of a tensor of the host that nobody else has.
 inline void take(uintptr_t address, size_t size, State state, const at::Tensor &value) {
-	table[address] = {value.storage(), static_cast<char *>(value.data_ptr()), size, state};
+	table[address] = {value.storage(), static_cast<char *>(value.data_ptr()), size, state, 0};
 }
 
 // Tensors that have their bytes in device memory, one behind another.

@@ -15,6 +15,7 @@ enum class Kind {
 	plain,
 	skip,    // its values are none, or its parts come here by themselves
 	empty,   // gives memory that nobody has written
+	resize,
 	nonzero, // reads a count from the device
 	unique,  // the same
 	count,   // the same, of something else
@@ -27,6 +28,9 @@ struct Operator {
 	Kind kind = Kind::plain;
 	bool writes_over = false;  // what it writes does not depend on what was there
 	bool in_place = false;
+	bool many = false;         // of lists of tensors, one beside another
+	bool product = false;      // a result's elements have a sum each
+	bool on_host = true;       // the host has it
 	std::vector<size_t> written; // which arguments
 	int generator = -1, sorted = -1; // arguments of that name
 	std::string name;
@@ -41,14 +45,14 @@ inline bool begins(const std::string &s, const char *with) { return s.rfind(with
 
 inline Kind kind_of(const c10::OperatorHandle &op, const std::string &space, const std::string &name, bool view, const Operator &o) {
 	static const Names spaces = {"c10d", "_c10d_functional", "prim", "profiler", "inductor"};
-	static const Names skipped = {"record_stream", "resize_", "set_", "is_pinned", "_pin_memory", "resize_as_", "_has_compatible_shallow_copy_type", "_assert_async"};
+	static const Names skipped = {"record_stream", "set_", "is_pinned", "_pin_memory", "resize_as_", "_has_compatible_shallow_copy_type", "_assert_async", "_fused_sdp_choice"};
 	static const Names unique = {"_unique", "_unique2", "unique_dim", "unique_consecutive", "unique_dim_consecutive"};
 	static const Names counted = {"_coalesce", "mode", "embedding_renorm_"};
 	static const Names random = {"random_", "randperm", "bernoulli_", "uniform_", "normal_", "multinomial", "exponential_", "native_dropout"};
-	if (name == "copy_") {
-		return Kind::copy;
+	if (name == "copy_" || name == "resize_") {
+		return name == "copy_" ? Kind::copy : Kind::resize;
 	}
-	if (spaces.count(space) || skipped.count(name) || begins(name, "_foreach") || begins(name, "_fused") || (view && o.written.empty())) {
+	if (spaces.count(space) || skipped.count(name) || (view && o.written.empty())) {
 		return Kind::skip;
 	}
 	if (!op.hasKernelForDispatchKey(c10::DispatchKey::CUDA) && name != "_coalesce") {
@@ -88,6 +92,10 @@ inline Operator describe(const c10::OperatorHandle &op) {
 		}
 		k++;
 	}
+	static const Names products = {"mm", "addmm", "bmm", "baddbmm", "addbmm", "_cdist_forward", "_addmm_activation"};
+	o.many = begins(name, "_foreach") || (begins(name, "_fused") && o.in_place);
+	o.product = products.count(name) || begins(name, "linalg_") || begins(name, "_linalg_");
+	o.on_host = op.hasComputedKernelForDispatchKey(c10::DispatchKey::CPU);
 	o.writes_over = out || over.count(name);
 	o.kind = kind_of(op, space, name, view, o);
 	return o;

@@ -14,6 +14,9 @@
 #include <torch/library.h>
 
 #include <dlfcn.h>
+#include <atomic>
+#include <functional>
+#include <numeric>
 #include <optional>
 #include <tuple>
 
@@ -37,6 +40,32 @@ thread_local bool answering;
 // The operator that runs on the device, if its reads of the device are not counted elsewhere.
 thread_local const Operator *running;
 thread_local bool reading; // what runs is a read itself, which may read in its turn
+thread_local bool apart;   // the tensors of lists are taken one by one afterwards
+
+// What the host does for floating-point numbers, in elements. Those of small models are known while that is little (about
+// two seconds), so that loops which end by them end rightly; later only those that come of little: masks, positions.
+constexpr uint64_t most_of_work = uint64_t(1) << 31, little_work = uint64_t(1) << 20, work_of_a_call = 2000;
+std::atomic<uint64_t> work_done;
+
+// While it is there, the host computes what is small with one thread: others cost more than they bring.
+class OneThread {
+public:
+	explicit OneThread(bool small) : before(small && get != nullptr && set != nullptr ? get() : 0) {
+		if (before > 1) {
+			set(1);
+		}
+	}
+	~OneThread() {
+		if (before > 1) {
+			set(before);
+		}
+	}
+
+private:
+	static inline int (*const get)() = reinterpret_cast<int (*)()>(dlsym(RTLD_DEFAULT, "omp_get_max_threads"));
+	static inline void (*const set)(int) = reinterpret_cast<void (*)(int)>(dlsym(RTLD_DEFAULT, "omp_set_num_threads"));
+	const int before;
+};
 
 // Memory that was written while a graph was captured, and whether one is.
 std::unordered_set<uintptr_t> captured;
@@ -53,10 +82,6 @@ template <class F> void each(const IValue &v, F f) {
 	if (v.isTensor()) {
 		if (v.toTensor().defined()) {
 			f(v.toTensor());
-		}
-	} else if (v.isTensorList()) {
-		for (const at::Tensor &t : v.toTensorVector()) {
-			f(t);
 		}
 	} else if (v.isList()) {
 		for (const IValue &x : v.toListRef()) {
@@ -93,6 +118,7 @@ public:
 	bool on_device = false; // it has to do with a GPU
 	bool computable = true; // all that it needs is known, or assumed
 	bool assumed = false;   // some of it is assumed
+	const IValue *result = nullptr; // of the device, where it has run already
 
 	const IValue &argument(size_t k) const { return (*stack)[stack->size() - arguments + k]; }
 
@@ -119,7 +145,9 @@ public:
 				if (host.empty()) {
 					convert(false);
 				}
-				compute();
+				if (affords()) {
+					compute();
+				}
 			}
 		}
 		assumed = rests();
@@ -149,7 +177,9 @@ private:
 	torch::jit::Stack *stack;
 	size_t arguments, results;
 	bool to_host = false, done = false;
+	bool small = false; // all of its tensors
 	State least = State::exact; // of what goes in
+	uint64_t work = 0;          // likewise, and then of what comes out
 	decisions::Read read;
 	std::vector<IValue> args, host, computed;
 	at::Tensor merged; // indices without those that were twice there
@@ -165,7 +195,46 @@ private:
 				reading = reads;
 			}
 		} back{std::exchange(running, as), std::exchange(reading, reading || o.kind == Kind::read)};
-		op.redispatchBoxed(below, stack);
+		if (result == nullptr) {
+			op.redispatchBoxed(below, stack);
+			return;
+		}
+		torch::jit::drop(*stack, arguments);
+		if (results > 0) {
+			stack->push_back(*result);
+		}
+	}
+
+	// affords reports whether the host is to compute it.
+	bool affords() {
+		if (o.kind == Kind::read || to_host) {
+			return true;
+		}
+		std::vector<double> sizes;
+		small = true;
+		auto count = [&](const at::Tensor &t) {
+			small = small && size_t(t.numel()) * t.itemsize() <= known::most_of_floats;
+			if (!known::integral(t)) {
+				sizes.push_back(double(t.numel()));
+			}
+		};
+		for (const IValue &v : args) {
+			each(v, count);
+		}
+		for (size_t k = stack->size() - results; k < stack->size(); k++) {
+			each((*stack)[k], count);
+		}
+		if (sizes.empty()) {
+			return true;
+		}
+		double elements = std::accumulate(sizes.begin(), sizes.end(), 0.0);
+		if (o.product) { // of n x m and m x k: the root of the product of the three sizes is n x m x k
+			std::partial_sort(sizes.begin(), sizes.begin() + std::min<long>(3, long(sizes.size())), sizes.end(), std::greater<>());
+			sizes.resize(3, sizes[0]);
+			elements += std::sqrt(sizes[0] * sizes[1] * sizes[2]) / 8;
+		}
+		work += uint64_t(elements);
+		return work_done.fetch_add(uint64_t(elements) + work_of_a_call) < most_of_work || work <= little_work;
 	}
 
 	// zeroes reports whether it makes zeros of all that a storage has.
@@ -213,7 +282,9 @@ private:
 			computable = false;
 			return;
 		}
-		State s = known::state(t);
+		const known::Bytes *b = t.numel() == 0 ? nullptr : known::find(known::base(t));
+		State s = t.numel() == 0 ? State::exact : b == nullptr ? State::absent : b->state;
+		work = std::max(work, b == nullptr ? 0 : b->work);
 		computable = computable && (s != State::absent || known::integral(t));
 		assumed = assumed || s != State::exact;
 		least = std::min(least, s);
@@ -332,6 +403,10 @@ private:
 	}
 
 	bool attempt(const std::vector<IValue> &with) {
+		if (!o.on_host) {
+			return false;
+		}
+		OneThread one(small);
 		try {
 			torch::jit::Stack s(with.begin(), with.end());
 			op.redispatchBoxed(DispatchKeySet(DispatchKey::CPU), &s);
@@ -492,6 +567,7 @@ private:
 		note_capture(t);
 		if (fits(t, value)) {
 			known::take(known::base(t), known::bytes(t), resting(), value);
+			note_work(t);
 			return;
 		}
 		known::Bytes *b = known::find(known::base(t));
@@ -509,6 +585,14 @@ private:
 		}
 		bool exact = !assumed && (all || before == State::exact || before == State::fresh);
 		known::find(known::base(t))->state = exact ? State::exact : all && assumed ? resting() : State::assumed;
+		note_work(t);
+	}
+
+	void note_work(const at::Tensor &t) {
+		if (!known::integral(t)) {
+			known::Bytes *b = known::find(known::base(t));
+			b->work = std::max(b->work, work);
+		}
 	}
 
 	// resting is the state of what comes out.
@@ -622,11 +706,87 @@ void run_empty(const c10::OperatorHandle &op, DispatchKeySet below, torch::jit::
 	}
 }
 
+// run_resized: what is known stays where a tensor's memory becomes larger, and with it another.
+void run_resized(const c10::OperatorHandle &op, DispatchKeySet below, torch::jit::Stack *stack) {
+	const at::Tensor t = torch::jit::last(*stack, op.schema().arguments().size())[0].toTensor();
+	std::lock_guard<std::recursive_mutex> guard(known::lock);
+	const known::Bytes *there = known::plain(t) ? known::find(known::base(t)) : nullptr;
+	const known::Bytes before = there == nullptr ? known::Bytes() : *there;
+	op.redispatchBoxed(below, stack);
+	if (there != nullptr && known::kept(t) && known::bytes(t) > before.size) {
+		known::Bytes *now = known::make(known::base(t), known::bytes(t), before.state);
+		std::memcpy(now->at, before.at, before.size);
+		now->work = before.work;
+	}
+}
+
+// one is what a list of n has at a place, as a list; of all else it is the same.
+IValue one(const IValue &v, size_t n, size_t place) {
+	if (!v.isList() || v.toListRef().size() != n) {
+		return v;
+	}
+	c10::impl::GenericList list(v.toList().elementType());
+	list.push_back(v.toListRef()[place]);
+	return list;
+}
+
+// some_known reports whether something is known of one of the tensors at a place of the lists.
+bool some_known(const std::vector<IValue> &args, size_t n, size_t place) {
+	for (const IValue &v : args) {
+		if (v.isList() && v.toListRef().size() == n && v.toListRef()[place].isTensor()) {
+			const at::Tensor &t = v.toListRef()[place].toTensor();
+			if (known::plain(t) && known::kept(t) && known::find(known::base(t)) != nullptr) {
+				return true;
+			}
+		}
+	}
+	return false;
+}
+
+// run_many: what is done with lists of tensors is done with each of them by itself.
+void run_many(const c10::OperatorHandle &op, const Operator &o, DispatchKeySet below, torch::jit::Stack *stack) {
+	const std::vector<IValue> args = torch::jit::last(*stack, op.schema().arguments().size()).vec();
+	struct Back {
+		bool before;
+		~Back() { apart = before; }
+	};
+	{
+		Back back{std::exchange(apart, true)};
+		op.redispatchBoxed(below, stack);
+	}
+	const size_t n = args[0].isList() ? args[0].toListRef().size() : 0;
+	const IValue all = op.schema().returns().empty() ? IValue() : stack->back();
+	std::lock_guard<std::recursive_mutex> guard(known::lock);
+	for (size_t k = 0; k < n; k++) {
+		if (!some_known(args, n, k)) {
+			continue;
+		}
+		torch::jit::Stack single;
+		for (const IValue &v : args) {
+			single.push_back(one(v, n, k));
+		}
+		const IValue result = one(all, n, k);
+		Call call(op, o, &single);
+		call.result = &result;
+		if (call.on_device) {
+			call.run(below);
+		}
+	}
+}
+
 void fallback(const c10::OperatorHandle &op, DispatchKeySet keys, torch::jit::Stack *stack) {
 	DispatchKeySet below = keys & DispatchKeySet(DispatchKeySet::FULL_AFTER, own_key);
 	const Operator &o = operators::of(op);
-	if (o.kind == Kind::skip || below.has(DispatchKey::Python) || (o.kind == Kind::read && answering)) {
+	if (o.kind == Kind::skip || below.has(DispatchKey::Python) || (o.kind == Kind::read && answering) || (o.kind == Kind::plain && apart)) {
 		op.redispatchBoxed(below, stack);
+		return;
+	}
+	if (o.many) {
+		run_many(op, o, below, stack);
+		return;
+	}
+	if (o.kind == Kind::resize) {
+		run_resized(op, below, stack);
 		return;
 	}
 	if (o.kind == Kind::empty) {

@@ -76,6 +76,6 @@ func (c *comparing) findStart() (s unknownStart) {
 		}
 	}
 	s.turnover, s.grain = float64(freed)/float64(recorded), float64(largest)/float64(recorded)
-	s.again = float64(again) / float64(max(requests, 1))
+	s.again = float64(again) / float64(requests) // a workload has one at least
 	return s
 }

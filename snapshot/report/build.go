@@ -71,8 +71,10 @@ func Devices(f *snapshot.File, chosen spec.Device) (devices []spec.Device, more 
 
 // Build makes the report of a device of a snapshot. Without history it shows the end only. A
 // device without segments and without history is an error.
-func Build(f *snapshot.File, o Options) (*Data, error) {
-	b := &builder{file: f, device: o.Device, settings: history.DefaultSettings(), sizes: bins{}, limits: limitsFor(o.Share), share: o.Share, progress: o.Progress}
+func Build(f *snapshot.File, o Options) (*Data, error) { return buildWithin(limitsFor(o.Share), f, o) }
+
+func buildWithin(l limits, f *snapshot.File, o Options) (*Data, error) {
+	b := &builder{file: f, device: o.Device, settings: history.DefaultSettings(), sizes: bins{}, limits: l, share: o.Share, progress: o.Progress}
 	b.data = &Data{
 		Title: shorten(o.Title), Device: int(o.Device),
 		OOMs: []OutOfMemory{}, Layouts: []Layout{}, Notes: []string{}, Stacks: newStacks(o.Share),

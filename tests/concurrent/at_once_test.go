@@ -18,10 +18,10 @@ import (
 // longestWait is for how long all goroutines may wait.
 var longestWait = 10 * time.Second
 
-// atOnce calls a function on 16 goroutines. Each of these says when a call has come back. If none comes
+// atOnce calls a function on all goroutines. Each of these says when a call has come back. If none comes
 // back for long they wait for a lock that nobody gives back, and the process ends with their stacks.
 func atOnce(do func(i int, back func())) {
-	var came [goroutines]atomic.Int64 // one each: what they share would put them in an order
+	came := make([]atomic.Int64, goroutines) // one each: what they share would put them in an order
 	var together sync.WaitGroup
 	for i := range goroutines {
 		together.Go(func() { do(i, func() { came[i].Add(1) }) })

@@ -1,6 +1,7 @@
 package concurrent
 
 import (
+	"flag"
 	"maps"
 	"os"
 	"reflect"
@@ -30,9 +31,14 @@ func TestEveryMethod(t *testing.T) {
 	}
 }
 
-const goroutines = 16
+// goroutines is how many call at the same time.
+var goroutines = 16
 
-// TestConcurrent lets 16 goroutines call random methods. Between the rounds all of them
+func init() {
+	flag.IntVar(&goroutines, "goroutines", goroutines, "how many goroutines call at the same time")
+}
+
+// TestConcurrent lets all goroutines call random methods. Between the rounds all of them
 // rest, and everything is checked.
 func TestConcurrent(t *testing.T) {
 	seed, rounds, calls := uint64(1), 4*len(focuses), 150

@@ -2,6 +2,7 @@
 // several devices, while driver calls fail. Under the race detector it finds missing locks:
 //
 //	go test -race ./tests/concurrent
+//	go test -race ./tests/concurrent -args -goroutines 32
 //	make locks                                 # removes each lock of alloc/, and expects to be told
 //
 // The goroutines share nothing but the allocator and the fake GPU. So the race detector sees no

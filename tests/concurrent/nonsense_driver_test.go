@@ -152,7 +152,7 @@ func (m poolMemory) Free(dev spec.Device, p spec.Ptr, _ uint64, _ spec.Stream) e
 	return m.garbageDriver.Free(dev, p)
 }
 
-// TestGarbage: while 16 goroutines call every method the driver, and the memory of a pool, return
+// TestGarbage: while all goroutines call every method the driver, and the memory of a pool, return
 // nonsense. There is no panic and no end of it is waited for; errors are those of package spec; no
 // two owners have the same memory; when all rest the invariants hold; and when the driver is right
 // again so is the allocator.

@@ -16,9 +16,8 @@ import (
 
 // What a method answers about one small thing (a setting, a use count, a text) depends only on
 // the calls about the same thing. Each such thing is an object with a sequential
-// specification of a few lines, and Porcupine decides whether the answers that 16 goroutines
-// got can be had one after the other. Mallocs, frees and what concerns
-// them are checked against the model in tests/linearizability.
+// specification of a few lines, and Porcupine decides whether the answers that goroutines got can be
+// had one after the other. Mallocs, frees and what concerns them are checked against the model in tests/linearizability.
 
 // input and output are of a call: a number that is written, or -1 for a read.
 type input struct{ write int }
@@ -106,7 +105,12 @@ func bit(b bool) int {
 	return 0
 }
 
-// TestObjects runs 16 goroutines on all objects, and lets Porcupine check each.
+// callersOfAnObject is the most goroutines that call an object. Porcupine may have to try each subset of
+// the calls that are made at the same time: of 16 calls in a moment, of 32 never.
+const callersOfAnObject = 16
+
+// TestObjects lets goroutines call all objects, and Porcupine check each. If there are more than may call one
+// object, they and the objects are divided into groups.
 func TestObjects(t *testing.T) {
 	runs := 40
 	if testing.Short() {
@@ -123,8 +127,9 @@ func TestObjects(t *testing.T) {
 		atOnce(func(thread int, back func()) {
 			calls[thread] = make([][]porcupine.Operation, len(objects))
 			r := rand.New(rand.NewPCG(uint64(run), uint64(thread)))
-			for range 4 * len(objects) {
-				i := r.IntN(len(objects))
+			of := objectsOf(thread)
+			for range 4 * len(of) {
+				i := of[r.IntN(len(of))]
 				calls[thread][i] = append(calls[thread][i], callObject(a, &objects[i], thread, r, start))
 				back()
 			}
@@ -139,6 +144,17 @@ func TestObjects(t *testing.T) {
 			}
 		}
 	}
+}
+
+// objectsOf is the objects that a goroutine calls: those of its group.
+func objectsOf(thread int) (of []int) {
+	groups := (goroutines + callersOfAnObject - 1) / callersOfAnObject
+	for i := range objects {
+		if i%groups == thread%groups {
+			of = append(of, i)
+		}
+	}
+	return of
 }
 
 func callObject(a *alloc.Allocator, o *object, thread int, r *rand.Rand, start time.Time) porcupine.Operation {

@@ -15,9 +15,9 @@ import (
 )
 
 const (
-	devices = 3
-	memory  = 400 * spec.MiB // of each device
-	streams = 2              // of each device, beside the default stream
+	devices     = 3
+	streams     = 2             // of each device, beside the default stream
+	memoryOfOne = 25 * spec.MiB // of each device, for each goroutine
 )
 
 // world is what all goroutines use.
@@ -36,7 +36,7 @@ type world struct {
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	machine := fakegpu.NewMachine(fakegpu.Config{Devices: fakegpu.Devices(devices, memory), Waits: fakegpu.WaitsDrain})
+	machine := fakegpu.NewMachine(fakegpu.Config{Devices: fakegpu.Devices(devices, uint64(goroutines)*memoryOfOne), Waits: fakegpu.WaitsDrain})
 	w := &world{t: t, gpu: machine.NewProcess(), checker: invariant.NewChecker(spec.DefaultGeometry())}
 	for dev := range spec.Device(devices) {
 		w.streams[dev] = []spec.Stream{0}

@@ -213,6 +213,8 @@ var outside = map[string]string{
 	"ddp_accumulate, rank 0":      fewRuns,
 	"ddp_static, rank 0":          fewRuns,
 	"ddp_static, rank 1":          fewRuns,
+	"zero_wide, rank 0":           fewRuns,
+	"zero_wide, rank 1":           fewRuns,
 	"average.default, rank 0":     nearly,
 	"average.expandable, rank 0":  nearly,
 	"batches.expandable, rank 0":  nearly,

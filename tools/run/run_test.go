@@ -216,6 +216,17 @@ func TestTorch(t *testing.T) {
 	}
 }
 
+// What the host computes for the numbers of small models has an end, and masks are known behind it.
+func TestTorchWork(t *testing.T) {
+	for _, python := range pythons(t) {
+		command := []string{python, filepath.Join("testdata", "small.py")}
+		want, _ := decisionsOf(t, command[1])
+		if p := runs(t, Options{Command: command}, 0).Processes[0]; !maps.Equal(p.Decisions, want) {
+			t.Errorf("%s: decisions %v", python, p.Decisions)
+		}
+	}
+}
+
 // Integers and booleans have their values, and a decision on what is not known is named.
 func TestValues(t *testing.T) {
 	if _, err := cuda.Compiler("CXX", "c++", "g++", "clang++"); err != nil {
@@ -230,7 +241,7 @@ func TestValues(t *testing.T) {
 			if p.NoValues != "" || !maps.Equal(p.Decisions, want) {
 				t.Errorf("%q, decisions %v", p.NoValues, p.Decisions)
 			}
-			if !strings.Contains(told(*r), "12 decisions rest on unknown values, 1 of them sizes: …/"+filepath.Base(twice)+" item, and 10 more") {
+			if !strings.Contains(told(*r), "13 decisions rest on unknown values, 1 of them sizes: …/"+filepath.Base(twice)+" item, and 11 more") {
 				t.Error(told(*r))
 			}
 		})

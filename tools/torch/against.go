@@ -521,8 +521,8 @@ func cutToDifference(a, b string) (x, y string) {
 // alone performs a program on PyTorch's allocator alone.
 func (j *job) alone(place *place) (answer alone, err error) {
 	h := j.Header
-	h.Release = binary.LoadedRelease()
-	player, err := perform.New(&h, New)
+	h.Release = loadedRelease()
+	player, err := perform.New(&h, newPyTorch)
 	if err != nil {
 		return answer, err
 	}

@@ -13,6 +13,7 @@ var scratch string
 func TestMain(m *testing.M) {
 	performAlone()
 	makeMistake()
+	standIn()
 	Work()
 	var err error
 	if scratch, err = os.MkdirTemp("", "gaugeblock-torch-"); err != nil {

@@ -77,12 +77,12 @@ func newPairOn(h trace.Header, every int, our perform.Hardware, around perform.A
 
 // newPairOf does so with the reference as a function makes it.
 func newPairOf(h trace.Header, every int, factory perform.Factory, our perform.Hardware, around perform.Around, their perform.Hardware) (*Pair, error) {
-	h.Release = cmp.Or(binary.LoadedRelease(), h.Release)
+	h.Release = cmp.Or(loadedRelease(), h.Release)
 	ours, err := perform.NewOn(&h, factory, our, around)
 	if err != nil {
 		return nil, err
 	}
-	theirs, err := perform.NewOn(&h, New, their, nil)
+	theirs, err := perform.NewOn(&h, newPyTorch, their, nil)
 	if err != nil {
 		return nil, err
 	}

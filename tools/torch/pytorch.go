@@ -5,10 +5,18 @@ import (
 	"errors"
 	"os"
 
+	"gaugeblock/conformance/perform"
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
 	binary "gaugeblock/tools/torch/binary"
 	"gaugeblock/tools/torch/wheel"
+)
+
+// What is PyTorch's in a process. A test has another allocator in its place.
+var (
+	newPyTorch    perform.Factory = New
+	loadPyTorch                   = binary.Load
+	loadedRelease                 = binary.LoadedRelease
 )
 
 // New makes PyTorch's allocator, with the settings that the header asks for. It is a

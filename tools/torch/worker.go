@@ -80,7 +80,7 @@ func serve(dir string) error {
 	go endWithParent(os.Getppid())
 	runtime.LockOSThread() // a thread has a current device
 	o := binary.Options{Libraries: os.Getenv(librariesVariable), Work: dir}
-	if err := binary.Load(o); err != nil {
+	if err := loadPyTorch(o); err != nil {
 		return err
 	}
 	place, err := placeOf(os.NewFile(3, "place"))

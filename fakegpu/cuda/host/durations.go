@@ -78,6 +78,7 @@ func durations(gpu gpus.GPU, slower, host float64, caller func() spec.Thread) fa
 		Call:   times(host, hostCalls), Memory: times(host, hostMemory), Pin: times(host, hostPins),
 		Page:  times(host, hostPage),
 		First: firsts(host, slower < blind),
+		Link:  hostLink,
 		Work: func(moved, operations uint64) (starts, computes time.Duration, share float64) {
 			seconds := max(float64(moved)*perByte, float64(operations)*perOperation)
 			computes = time.Duration(slower * seconds * float64(time.Second))

@@ -526,9 +526,9 @@ func (p *Process) withoutBytes(operation C.int, w *words) (int, bool) {
 			return 0, false
 		case to:
 			clear(memory(w[2], w[6]))
-			name, moved = fakegpu.CopyOut, hostLink*uint64(w[6])
+			name, moved = fakegpu.CopyOut, uint64(w[6])
 		case from:
-			name, moved = fakegpu.CopyIn, hostLink*uint64(w[6])
+			name, moved = fakegpu.CopyIn, uint64(w[6])
 		default:
 			moved = 2 * uint64(w[6])
 		}
@@ -536,12 +536,12 @@ func (p *Process) withoutBytes(operation C.int, w *words) (int, bool) {
 		if inHost(w[2]) {
 			return 0, false
 		}
-		name, moved = fakegpu.CopyIn, hostLink*uint64(w[4])
+		name, moved = fakegpu.CopyIn, uint64(w[4])
 	case C.GAUGEBLOCK_COPY_OUT:
 		if inHost(w[3]) {
 			return 0, false
 		}
-		name, moved = fakegpu.CopyOut, hostLink*uint64(w[4])
+		name, moved = fakegpu.CopyOut, uint64(w[4])
 		clear(memory(w[2], w[4]))
 	default:
 		return 0, false

@@ -51,8 +51,11 @@ def stops_if():
         pass
 
 
+exec("def far():\n    if asked():\n        " + "n = 1; " * 300 + "\n    else:\n        raise ValueError('wrong')")  # jumps that need more than a byte
+exec("def far_behind():\n    " + "n = 1; " * 300 + "\n    if not asked():\n        raise ValueError('wrong')")
+
 wrong = []
-for function, want in [(raises, [-1, 1]), (raises_if, [1]), (asserts, [1]), (goes_both_ways, [-1]), (counts, [-1]), (stops_if, [0])]:
+for function, want in [(raises, [-1, 1]), (raises_if, [1]), (asserts, [1]), (goes_both_ways, [-1]), (counts, [-1]), (stops_if, [0]), (far, [1]), (far_behind, [1])]:
     function()
     if said != want:
         wrong.append(f"{function.__name__}: {said}, not {want}")

@@ -190,6 +190,11 @@ def for_in_while():
             read()
 
 
+LONG = "n = 1; "  # jumps over many of these need more than a byte
+exec(f"def for_long():\n    for k in range(1000):\n        {LONG * 300}read()")
+exec(f"def counts_while_long():\n    n = 0\n    while n < 1000:\n        n += 1; read(); {LONG.replace('n', 'm') * 300}")
+
+
 def none_recursion(n=0):
     read()
     if n < 100:

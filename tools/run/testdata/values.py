@@ -48,6 +48,34 @@ def apart(d):
     return torch.cat([x, y, z, turned.flatten(), largest[None], place[None]])
 
 
+def lists(d):
+    """Functions of lists of tensors, of which one is not known."""
+    x, numbers = [torch.arange(3, device=d), torch.arange(4, device=d)], [torch.ones(2, device=d), torch.rand(50000, device=d)]
+    torch._foreach_add_(x, 5), torch._foreach_mul_(x, [2, 3]), torch._foreach_add_(numbers, 2.0)
+    other = [torch.zeros_like(t) for t in x]
+    torch._foreach_copy_(other, x), torch._foreach_zero_(x[:1])
+    return torch.cat(x + other + list(torch._foreach_neg(x)) + [numbers[0].long()])
+
+
+def resized(d):
+    x = torch.arange(5, device=d)
+    x.resize_(8)[5:] = 1
+    larger = x.clone()
+    return torch.cat([larger, x.resize_(3)])
+
+
+def trained(d):
+    """Numbers of a small model, by each kind of optimizer."""
+    known = []
+    for more in {"foreach": True}, {"fused": True}, {"foreach": False}:
+        w = torch.nn.Parameter(torch.full((4,), 2.0, device=d))
+        for optimizer in torch.optim.SGD([w], 0.5, **more), torch.optim.AdamW([w], 0.5, **more):
+            (w * w).sum().backward()
+            optimizer.step(), optimizer.zero_grad()
+        known.append(round(w.sum().item(), 3))
+    return known
+
+
 def waits(d):
     done, n = torch.zeros(2, dtype=torch.bool, device=d), 0
     while not done.all():
@@ -146,8 +174,12 @@ same("unique", lambda d: torch.unique(torch.tensor([3, 1, 3, 2, 1], device=d), r
 same("unique of booleans", lambda d: torch.unique(torch.tensor([True, True], device=d)))
 same("cat, cumsum, gather", lambda d: torch.cat([torch.arange(3, device=d), torch.ones(2, dtype=torch.long, device=d)]).cumsum(0).gather(0, torch.tensor([4, 0], device=d)))
 same("argsort", lambda d: torch.tensor([5, 2, 9], device=d).argsort())
+same("one byte", lambda d: bool(torch.tensor(True, device=d)))
 same("item", lambda d: int(torch.tensor([4, 8], device=d).max()))
 same("a condition", waits)
+same("resized", resized)
+same("lists", lists)
+same("a small model", trained)
 same("copies", lambda d: torch.arange(5, dtype=torch.int32, device=d).to("cpu", non_blocking=False).to(d).flip(0))
 
 before = torch.cuda.memory_stats()["allocation.all.allocated"]
@@ -181,11 +213,13 @@ before = torch.cuda.memory_allocated()
 decides()
 if torch.cuda.memory_allocated() != before:
     wrong.append("who reads a value that is not known keeps its tensors")
-graph, counter = torch.cuda.CUDAGraph(), torch.zeros(1, dtype=torch.long, device="cuda")
+graph, counter, cleared = torch.cuda.CUDAGraph(), torch.zeros(1, dtype=torch.long, device="cuda"), torch.ones(1, dtype=torch.long, device="cuda")
 with torch.cuda.graph(graph):
     counter += 1
+    cleared.zero_()
 graph.replay()
 counter.item()  # unknown: item
+cleared.item()  # unknown: item
 unknown = torch.randn(5000, device="cuda") > 0
 unknown.nonzero()  # unknown: nonzero
 dist.destroy_process_group()
