@@ -18,7 +18,8 @@ type rankTruth struct {
 	Outside       uint64 `json:"outside"` // memory of the process that is not the allocator's
 }
 
-// torchrun starts testdata/parallel.py as so many processes. KIND.expandable is KIND with expandable segments.
+// torchrun starts testdata/parallel.py as so many processes, at a port that is free. KIND.expandable is KIND with expandable
+// segments.
 func torchrun(t *testing.T, python, kind string, processes int) (*Result, string) {
 	t.Helper()
 	settings := ""
@@ -26,7 +27,7 @@ func torchrun(t *testing.T, python, kind string, processes int) (*Result, string
 		kind, settings = is, "expandable_segments:True"
 	}
 	out := filepath.Join(t.TempDir(), "out")
-	command := []string{python, "-m", "torch.distributed.run", "--nproc-per-node", fmt.Sprint(processes), filepath.Join("testdata", "parallel.py"), kind, out}
+	command := []string{python, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", fmt.Sprint(processes), filepath.Join("testdata", "parallel.py"), kind, out}
 	return runs(t, Options{Command: command, Settings: settings}, 0), out
 }
 
