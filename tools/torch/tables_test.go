@@ -46,7 +46,7 @@ func TestCompareErrors(t *testing.T) {
 		ours, theirs error
 		what         string
 	}{
-		{nil, nil, ""}, {nil, refusal, "error"}, {refusal, nil, "error"}, {&spec.CaptureInvalidatedError{}, refusal, "error"}, {errors.New("bad"), refusal, ""}, {errors.New("bad"), ofDriver, "error"},
+		{nil, nil, ""}, {nil, refusal, "error"}, {refusal, nil, "error"}, {&spec.CaptureInvalidatedError{}, refusal, ""}, {errors.New("bad"), refusal, ""}, {errors.New("bad"), ofDriver, "error"},
 		{driver(1), ofDriver, ""}, {driver(1), driver(1), ""}, {driver(1), driver(2), "error"}, {driver(1), refusal, "error"}, {&spec.OutOfMemoryError{}, full, ""}, {&spec.OutOfMemoryError{SegmentSize: 1}, full, "message"},
 		{&spec.OutOfMemoryError{}, refusal, "error"},
 	} {
