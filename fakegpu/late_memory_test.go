@@ -16,7 +16,7 @@ func TestLateMemory(t *testing.T) {
 	free := uint64(all)
 	launch := func(name string, takes uint64) {
 		t.Helper()
-		if err := g.LaunchSized(spec.Launch{Name: name}, 0, 0); err != nil {
+		if err := g.LaunchSized(spec.Launch{Name: name}, 0, 0, 0); err != nil {
 			t.Fatal(err)
 		}
 		free -= takes
