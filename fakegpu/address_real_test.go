@@ -147,7 +147,7 @@ func newProcessAddresses(t *testing.T) *processAddresses {
 
 func (p *processAddresses) launch(name string, bytes uint64) {
 	p.t.Helper()
-	must(p.t, p.g.LaunchSized(spec.Launch{Name: name}, bytes, 0))
+	must(p.t, p.g.LaunchSized(spec.Launch{Name: name}, bytes, 0, 0))
 }
 
 func (p *processAddresses) place(steps uint64) int64 {

@@ -268,12 +268,19 @@ func TestKernels(t *testing.T) {
 		if !found {
 			t.Fatal(c.gpu)
 		}
-		kernel, product := gpu.Late()
-		expected := append(c.want, strconv.FormatUint(gpu.Memory-gpu.Context+kernel+product, 10))
+		late := gpu.Late()
+		expected := append(c.want, strconv.FormatUint(gpu.Memory-gpu.Context+late.Kernel+late.Product, 10))
 		out, _ := run(t, program, expected, "GAUGEBLOCK_CUDA_GPU="+c.gpu, "GAUGEBLOCK_CUDA_HAZARDS=off")
 		if out != "0 wrong\n" {
 			t.Errorf("%s: %s", c.gpu, out)
 		}
+	}
+}
+
+// By a model of durations code is loaded once, with all its kernels.
+func TestCode(t *testing.T) {
+	if out, _ := run(t, compile(t, "code.c"), nil, "GAUGEBLOCK_CUDA_SCHEDULE=time", "GAUGEBLOCK_CUDA_GPU=a100-80", "GAUGEBLOCK_CUDA_HAZARDS=off"); out != "1 0 1\n" {
+		t.Error(out)
 	}
 }
 

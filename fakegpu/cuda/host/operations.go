@@ -465,7 +465,7 @@ func (p *Process) workOperation(operation C.int, w *words) (int, bool) {
 		})), true
 	case C.GAUGEBLOCK_KERNEL:
 		l := spec.Launch{Device: device(w[0]), Stream: stream(w[1]), Name: text(w[2])}
-		return number(g.LaunchSized(l, uint64(w[3]), uint64(w[4]))), true
+		return number(g.LaunchSized(l, uint64(w[3]), uint64(w[4]), uint64(w[5]))), true
 	case C.GAUGEBLOCK_COMPUTE:
 		return number(p.compute(w)), true
 	case C.GAUGEBLOCK_BYTES_IN_HOST:
@@ -546,7 +546,7 @@ func (p *Process) withoutBytes(operation C.int, w *words) (int, bool) {
 	default:
 		return 0, false
 	}
-	return number(p.GPU.LaunchSized(spec.Launch{Device: device(w[0]), Stream: stream(w[1]), Name: name}, moved, 0)), true
+	return number(p.GPU.LaunchSized(spec.Launch{Device: device(w[0]), Stream: stream(w[1]), Name: name}, moved, 0, 0)), true
 }
 
 // compute gives a stream a kernel that the host computes.

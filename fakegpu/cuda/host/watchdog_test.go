@@ -4,6 +4,7 @@ package host
 
 import (
 	"runtime"
+	"sync/atomic"
 	"testing"
 	"time"
 	"unsafe"
@@ -81,6 +82,36 @@ func TestWatchdogSees(t *testing.T) {
 	}
 }
 
+// A program ends when the watchdog has seen each collective that is over, whether the program says where it looks or not.
+func TestProgramEnds(t *testing.T) {
+	for _, places := range []bool{true, false} {
+		p := NewProcess(fakegpu.NewMachine(fakegpu.Config{Devices: fakegpu.Devices(1, 1<<30)}).NewProcess())
+		p.watchdog = newWatchdog(places)
+		e, err := p.GPU.CreateEvent(0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.watchdog.launched(streamOf{})
+		p.watchdog.recorded(e, streamOf{})
+		if err := p.GPU.RecordEvent(e, 0, 0); err != nil {
+			t.Fatal(err)
+		}
+		var saw atomic.Bool
+		go asWatchdog(func() {
+			for until := time.Now().Add(watchdogAbsent); !saw.Load() && time.Now().Before(until); time.Sleep(time.Millisecond) {
+				if it, sees := p.watchdog.asks(e); it && sees && p.seen(e) {
+					saw.Store(true)
+					p.watchdog.saw(e)
+				}
+			}
+		})
+		p.programEnds()
+		if !saw.Load() || p.watchdog.absent {
+			t.Errorf("places %v: the program ends before the watchdog has seen all", places)
+		}
+	}
+}
+
 // A collective waits until the watchdog has seen what it can see, and no longer.
 func TestAwaitWatchdog(t *testing.T) {
 	for _, timed := range []bool{false, true} {
@@ -102,7 +133,7 @@ func TestAwaitWatchdog(t *testing.T) {
 		collective := func() {
 			p.awaitWatchdog()
 			p.watchdog.launched(streamOf{})
-			if err := p.GPU.LaunchSized(spec.Launch{Name: "ncclA"}, 0, 0); err != nil {
+			if err := p.GPU.LaunchSized(spec.Launch{Name: "ncclA"}, 0, 0, 0); err != nil {
 				t.Fatal(err)
 			}
 		}
