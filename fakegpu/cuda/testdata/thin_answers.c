@@ -224,10 +224,13 @@ static void cupti(const char *name) {
 	ASK(cuptiActivityGetNumDroppedRecords, NULL, 0, &dropped), printf("%zu\n", dropped);
 }
 
-static void left(const char *after) {
+// more prints how much more memory is taken than when it was first called.
+static void more(const char *after) {
+	static size_t at_first;
 	size_t available = 0, whole = 0;
 	cudaMemGetInfo(&available, &whole);
-	printf("after %s %.2f MiB are taken\n", after, (double)(whole - available) / (1 << 20));
+	at_first = at_first == 0 ? available : at_first;
+	printf("after %s %.2f MiB are taken\n", after, ((double)at_first - (double)available) / (1 << 20));
 }
 
 static void nccl(void) {
@@ -238,9 +241,9 @@ static void nccl(void) {
 	ASK(ncclGetVersion, &n), printf("%d\n", n);
 	SAID(ncclGetErrorString, 0), SAID(ncclGetErrorString, 1), SAID(ncclGetLastError, NULL);
 	ASK(ncclGetUniqueId, &id);
-	left("all before");
+	more("nothing");
 	ASK(ncclCommInitAll, all, 2, devices);
-	left("init");
+	more("init");
 	for (int i = 0; i < 2; i++) {
 		ASK(ncclCommCount, all[i], &n), printf("%d\n", n), ASK(ncclCommUserRank, all[i], &n), printf("%d\n", n);
 		n = 5, ASK(ncclCommGetAsyncError, all[i], &n), printf("%d\n", n);
@@ -248,7 +251,7 @@ static void nccl(void) {
 	ASK(ncclMemAlloc, &memory, (size_t)1000), printf("memory: %d\n", memory != NULL), ASK(ncclMemFree, memory);
 	c = all[0];
 	TIMED(ncclAllReduce, NULL, NULL, (size_t)100000000, 7, 0, c, stream);
-	left("a reduction");
+	more("a reduction");
 	TIMED(ncclAllGather, NULL, NULL, (size_t)100000000, 7, c, stream);
 	TIMED(ncclReduceScatter, NULL, NULL, (size_t)100000000, 7, 0, c, stream);
 	TIMED(ncclBroadcast, NULL, NULL, (size_t)100000000, 7, 0, c, stream);
@@ -256,9 +259,9 @@ static void nccl(void) {
 	for (int type = 0; type < 12; type++) {
 		TIMED(ncclAllReduce, NULL, NULL, (size_t)10000000, type, 0, c, stream);
 	}
-	left("a broadcast");
-	ASK(ncclCommDestroy, all[0]), left("the end of one"), ASK(ncclCommAbort, all[1]), left("the end of both");
-	ASK(ncclCommInitRank, &c, 2, id, 0), left("another"), ASK(ncclCommDestroy, c), left("its end");
+	more("a broadcast");
+	ASK(ncclCommDestroy, all[0]), more("the end of one"), ASK(ncclCommAbort, all[1]), more("the end of both");
+	ASK(ncclCommInitRank, &c, 2, id, 0), more("another"), ASK(ncclCommDestroy, c), more("its end");
 }
 
 int main(int count, char **arguments) {
