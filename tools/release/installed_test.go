@@ -97,7 +97,7 @@ func TestWheelWithTorch(t *testing.T) {
 	v.says(t, 0, "Exact: the whole record is reproduced", "gaugeblock", "whatif", "s.pickle")
 	v.says(t, 0, "again.html", "gaugeblock", "report", "s.pickle", "-o", "again.html")
 	v.says(t, 0, "(+0.0 %)", "gaugeblock", with("--compare", "memory.json", "--max-growth", "5")...)
-	v.says(t, 0, "largest BATCH that fits: 6", "gaugeblock", "fit", "--var", "BATCH=5..8", "--memory", "1GiB", "--", "python", "train.py")
+	v.says(t, 0, "largest BATCH that fits: 6", "gaugeblock", "fit", "--var", "BATCH=5..8", "--memory", "1088MiB", "--", "python", "train.py")
 	v.says(t, 0, "all checked", "python", "uses.py")
 	t.Setenv("BATCH", "16")
 	v.says(t, 1, "train.py:12 holds", "gaugeblock", with("--compare", "memory.json", "--max-growth", "5")...)
