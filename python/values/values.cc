@@ -40,6 +40,7 @@ thread_local bool answering;
 // The operator that runs on the device, if its reads of the device are not counted elsewhere.
 thread_local const Operator *running;
 thread_local bool reading; // what runs is a read itself, which may read in its turn
+thread_local int within;   // operators: what they copy themselves is seen with them
 thread_local bool apart;   // the tensors of lists are taken one by one afterwards
 
 // What the host does for floating-point numbers, in elements. Those of small models are known while that is little (about
@@ -774,7 +775,13 @@ void run_many(const c10::OperatorHandle &op, const Operator &o, DispatchKeySet b
 	}
 }
 
+struct Within {
+	Within() { within++; }
+	~Within() { within--; }
+};
+
 void fallback(const c10::OperatorHandle &op, DispatchKeySet keys, torch::jit::Stack *stack) {
+	Within more;
 	DispatchKeySet below = keys & DispatchKeySet(DispatchKeySet::FULL_AFTER, own_key);
 	const Operator &o = operators::of(op);
 	if (o.kind == Kind::skip || below.has(DispatchKey::Python) || (o.kind == Kind::read && answering) || (o.kind == Kind::plain && apart)) {
@@ -808,10 +815,45 @@ void fallback(const c10::OperatorHandle &op, DispatchKeySet keys, torch::jit::St
 	call.run(below);
 }
 
+constexpr size_t most_of_upload = 64 << 20;
+
+// overwrite: a library that is none of PyTorch's writes to memory of which something is known.
+template <class F> void overwrite(void *to, size_t bytes, bool exact, F write) {
+	auto address = reinterpret_cast<uintptr_t>(to);
+	expected::overwritten(address, bytes);
+	std::lock_guard<std::recursive_mutex> guard(known::lock);
+	auto [there, at] = known::holding(address, bytes);
+	if (there == nullptr) {
+		known::doubt(address);
+		return;
+	}
+	write(there->at + at);
+	bool before = bytes == there->size || there->state == State::exact || there->state == State::fresh;
+	there->state = exact && before ? State::exact : State::assumed;
+}
+
+void filled(void *to, int value, size_t bytes) {
+	if (within == 0) {
+		overwrite(to, bytes, true, [&](char *there) { std::memset(there, value, bytes); });
+	}
+}
+
+void copied(void *to, const void *from, size_t bytes) {
+	if (within > 0) {
+		return;
+	}
+	std::vector<char> room(bytes <= most_of_upload ? bytes : 0);
+	int told = bytes == room.size() ? expected::question(from, bytes, room.data()) : 0;
+	overwrite(to, bytes, told == 2, [&](char *there) { std::memcpy(there, room.data(), room.size()); });
+}
+
 // torch.tensor(..., device="cuda") copies without the key: its bytes are seen at the runtime's copy.
 void uploaded(void *to, const void *from, size_t bytes) {
-	constexpr size_t most = 64 << 20;
-	if (bytes == 0 || bytes > most || !c10::impl::tls_is_dispatch_key_excluded(own_key)) {
+	if (within == 0 && !c10::impl::tls_is_dispatch_key_excluded(own_key)) {
+		overwrite(to, bytes, true, [&](char *there) { std::memcpy(there, from, bytes); });
+		return;
+	}
+	if (bytes == 0 || bytes > most_of_upload || !c10::impl::tls_is_dispatch_key_excluded(own_key)) {
 		return;
 	}
 	auto address = reinterpret_cast<uintptr_t>(to);
@@ -941,6 +983,8 @@ EXPORT void gaugeblock_values_start(void (*line)(char *, size_t), int (*check)()
 	listen("gaugeblock_on_question", expected::question);
 	listen("gaugeblock_on_expectation", expected::add);
 	listen("gaugeblock_on_download", downloaded);
+	listen("gaugeblock_on_copy", copied);
+	listen("gaugeblock_on_fill", filled);
 	listen("gaugeblock_on_touch", touched);
 	listen("gaugeblock_on_replay", replayed);
 	stand_between();
