@@ -49,6 +49,7 @@ func TestEndedOnTerminal(t *testing.T) {
 // status.
 func pressCtrlC(t *testing.T, s subject, mode terminalMode) string {
 	t.Helper()
+	notIgnored(t, os.Interrupt)
 	keyboard, screen, err := pty.Open()
 	if err != nil {
 		t.Skipf("there is no terminal: %v", err)

@@ -5,6 +5,8 @@ import (
 	"os/signal"
 	"sync/atomic"
 	"syscall"
+
+	"gaugeblock/internal/signals"
 )
 
 // interruptible listens for Ctrl-C and SIGTERM, so that a long search can end early and print its
@@ -15,7 +17,7 @@ func interruptible() (stopped func() bool, end func()) {
 	done := make(chan struct{})
 	var interrupted atomic.Bool
 	catching.Add(1)
-	signal.Notify(pressed, os.Interrupt, syscall.SIGTERM)
+	signals.Notify(pressed, os.Interrupt, syscall.SIGTERM)
 	go func() {
 		select {
 		case <-pressed:

@@ -27,6 +27,7 @@ import (
 //	run [stdin=FILE]       each line of the input is a command line; stdin=endless
 //	                       is a header and then a line without end. How long it took is left out
 //	show FILE              the beginning of a page in JSON: what it says in words
+//	program FILE           a program that answers as one with PyTorch, by the lines of the input; no library is needed
 //	print NAME             a result that is made up, as it is printed
 func TestTranscripts(t *testing.T) {
 	golden, err := filepath.Abs("../../tests/golden/testdata")
@@ -56,6 +57,9 @@ func TestTranscripts(t *testing.T) {
 				err = copyFile(filepath.Join(golden, filepath.Base(file)), file)
 			case "recorded":
 				err = copyFile(filepath.Join(snapshots, d.CmdArgs[1].Key), argument(t, d))
+			case "program":
+				reserving(t, "0") // for the libraries
+				err = os.WriteFile(argument(t, d), []byte("#!/bin/sh\n"+d.Input+"\n"), 0o755)
 			case "show":
 				return shown(t, argument(t, d))
 			case "print":
@@ -112,11 +116,11 @@ func runLines(t *testing.T, d *datadriven.TestData) string {
 		}
 		fmt.Fprintf(&transcript, "exit status %d\n", status)
 	}
-	return timed.ReplaceAllString(transcript.String(), "$1$2$3$4$5")
+	return timed.ReplaceAllString(transcript.String(), "$1$2$3$4$5$6")
 }
 
 // timed are figures that a machine makes, and counts of random programs.
-var timed = regexp.MustCompile(`("seconds":)[0-9.e-]+| in [0-9.]+ s, [0-9,]+ states/s|("operations":)[0-9]+(,"violations":[0-9])|("labels":)\{[^}]*\}|(?m)(: )[0-9]+ operations in [0-9]+ programs, .*$`)
+var timed = regexp.MustCompile(`("seconds":)[0-9.e-]+| in [0-9.]+ s, [0-9,]+ states/s|(?m)([a-z] )\([0-9.]+ s\)$|("operations":)[0-9]+(,"violations":[0-9])|("labels":)\{[^}]*\}|(?m)(: )[0-9]+ operations in [0-9]+ programs, .*$`)
 
 func standardInput(name string) (io.Reader, error) {
 	switch name {

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -131,5 +132,71 @@ func TestRunRange(t *testing.T) {
 	var record runner.Record
 	if text, err := os.ReadFile(file); err != nil || json.Unmarshal(text, &record) != nil || record.Range == nil || record.Range.Most != 3<<30 || record.Range.Likely != 2<<30 {
 		t.Errorf("%+v, %v", record, err)
+	}
+}
+
+// With a snapshot of the worst process its lines are told, and written are the snapshot, its page, which says which
+// command was run, and the result, which names the snapshot that was asked for. A program without one has none of these.
+func TestRunWithSnapshot(t *testing.T) {
+	program, folder := reserving(t, "83886080"), t.TempDir()
+	recorded, err := filepath.Abs(filepath.Join("..", "..", "snapshot", "report", "testdata", "rich.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	with := filepath.Join(folder, "program")
+	if err := os.WriteFile(with, []byte(`#!/bin/sh
+cp `+recorded+` "$GAUGEBLOCK_RUN_FOLDER/1.pickle"
+echo '{"pid": 1, "ooms": [{"asked": 134217728, "limit": 1073741824, "free": 1048576, "at": "data.py:5", "reserved": 41943040, "allocated": 26215936}],
+"devices": [{"peak_reserved": 83886080, "peak_allocated": 70870528, "ooms": 1}], "snapshot": "'"$GAUGEBLOCK_RUN_FOLDER"'/1.pickle"}' > "$GAUGEBLOCK_RUN_FOLDER/1.json"
+exit 3
+`), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	at := func(name string) string { return filepath.Join(folder, name) }
+	runs := func(program string, arguments ...string) (int, string) {
+		var stderr bytes.Buffer
+		status := run(append(append([]string{"run"}, arguments...), "--", program), strings.NewReader(""), &bytes.Buffer{}, &stderr)
+		return status, stderr.String()
+	}
+	status, said := runs(with, "--json", at("result.json"), "--snapshot", at("memory.pickle"), "--report", at("page.html"), "--sites")
+	for _, want := range []string{"gaugeblock: it went on after a failed request at data.py:5", at("page.html") + "\n"} {
+		if status != 3 || !strings.Contains(said, want) {
+			t.Errorf("status %d, no %q: %s", status, want, said)
+		}
+	}
+	var record runner.Record
+	if text, err := os.ReadFile(at("result.json")); err != nil || json.Unmarshal(text, &record) != nil || record.Processes[0].Snapshot != at("memory.pickle") || record.Settings == nil {
+		t.Fatalf("%+v, %v", record, err)
+	}
+	var sites strings.Builder
+	for _, s := range record.Sites {
+		fmt.Fprintf(&sites, "%s %d\n", s.At, s.Bytes)
+	}
+	if want := "without a call stack 47800832\ntrain.py:66 10485760\nmodel.py:12 8388608\nmodel.py:31 4194304\ndata.py:5 1024\nmodel.py:32 0\n"; sites.String() != want {
+		t.Errorf("the sites are\n%s", &sites)
+	}
+	first, err := os.ReadFile(recorded)
+	second, err2 := os.ReadFile(at("memory.pickle"))
+	if err != nil || err2 != nil || !bytes.Equal(first, second) {
+		t.Errorf("the snapshot has %d bytes, not %d: %v, %v", len(second), len(first), err, err2)
+	}
+	if page, err := os.ReadFile(at("page.html")); err != nil || !strings.Contains(string(page), `"source":"gaugeblock run -- `+with+`"`) {
+		t.Errorf("the page has %d bytes: %v", len(page), err)
+	}
+	if status, said := runs(with, "--compare", at("result.json")); status != 3 || strings.Contains(said, "more than before") || strings.Contains(said, "no call sites") {
+		t.Errorf("status %d: %s", status, said)
+	}
+	if status, said := runs(with, "--json", at("other.json")); status != 3 || strings.Contains(said, "html") {
+		t.Errorf("status %d: %s", status, said)
+	} else if text, err := os.ReadFile(at("other.json")); err != nil || strings.Contains(string(text), "snapshot") || strings.Contains(string(text), `"sites"`) {
+		t.Errorf("%v: %s", err, text)
+	}
+	for _, flag := range []string{"--snapshot", "--report"} {
+		if status, said := runs(program, flag, at("none")); status != statusBadInput || !strings.Contains(said, "gaugeblock: run: there is no memory snapshot: no process ended with one") {
+			t.Errorf("%s: status %d: %s", flag, status, said)
+		}
+	}
+	if _, err := os.Stat(at("none")); err == nil {
+		t.Error("a file is there all the same")
 	}
 }

@@ -11,6 +11,8 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"gaugeblock/internal/signals"
 )
 
 // scratch makes a directory for what a command builds, which is also that of all temporary files
@@ -84,11 +86,7 @@ var catching atomic.Int32
 func atSignal(cleanup func(), ends func(os.Signal) bool) (end func()) {
 	caught, done, ended := make(chan os.Signal, 1), make(chan struct{}), make(chan struct{})
 	catching.Add(1)
-	for _, s := range endings {
-		if !signal.Ignored(s) {
-			signal.Notify(caught, s)
-		}
-	}
+	signals.Notify(caught, endings...)
 	hear := func(s os.Signal) {
 		if ends(s) && (s != syscall.SIGPIPE || readerIsGone()) {
 			removeBar()

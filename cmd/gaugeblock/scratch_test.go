@@ -56,23 +56,34 @@ func notIgnored(t *testing.T, sent os.Signal) {
 	t.Cleanup(func() { signal.Stop(caught) })
 }
 
-// TestIgnoredSignal: a command that was started to ignore SIGHUP, as by nohup, goes on after it.
+// TestIgnoredSignal: a command that was started to ignore signals, as by nohup or in the background of a script, goes
+// on after them, and so does the program that it has started.
 func TestIgnoredSignal(t *testing.T) {
 	notIgnored(t, syscall.SIGTERM)
-	began := filepath.Join(t.TempDir(), "began")
-	c := process("examine", "--out", t.TempDir(), "--patience", "10m", "--", "sh", "-c", `echo > "$0"; exec sleep 600`, began)
-	c.Args = append([]string{"sh", "-c", `trap "" HUP; exec "$0" "$@"`}, c.Args...)
-	c.Path = "/bin/sh"
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
-	waitFor(began)
-	err := c.Process.Signal(syscall.SIGHUP)
-	time.Sleep(100 * time.Millisecond) // for the command to end, if it does
-	err = errors.Join(err, c.Process.Signal(syscall.SIGTERM))
-	_ = c.Wait()
-	if err != nil || c.ProcessState.ExitCode() != 143 {
-		t.Errorf("status %d, want 143: %v", c.ProcessState.ExitCode(), err)
+	program := []string{"--", "sh", "-c", `echo > "$0"; exec sleep 600`}
+	for _, test := range []struct {
+		args   []string
+		status int // after SIGTERM
+	}{
+		{[]string{"examine", "--out", t.TempDir(), "--patience", "10m"}, 143},
+		{[]string{"run"}, 143},
+		{[]string{"fit", "--var", "B=1..8"}, 130},
+	} {
+		began := filepath.Join(t.TempDir(), "began")
+		c := process(append(append(test.args, program...), began)...)
+		c.Args = append([]string{"sh", "-c", `trap "" HUP INT; exec "$0" "$@"`}, c.Args...)
+		c.Path = "/bin/sh"
+		if err := c.Start(); err != nil {
+			t.Fatal(err)
+		}
+		waitFor(began)
+		err := errors.Join(c.Process.Signal(syscall.SIGHUP), c.Process.Signal(os.Interrupt))
+		time.Sleep(100 * time.Millisecond) // for the command to end, if it does
+		err = errors.Join(err, c.Process.Signal(syscall.SIGTERM))
+		_ = c.Wait()
+		if err != nil || c.ProcessState.ExitCode() != test.status {
+			t.Errorf("%s: status %d, want %d: %v", test.args[0], c.ProcessState.ExitCode(), test.status, err)
+		}
 	}
 }
 

@@ -26,6 +26,7 @@ type terminal struct {
 // onTerminal starts a command on a terminal of so many columns.
 func onTerminal(t *testing.T, columns uint16, variables []string, args ...string) *terminal {
 	t.Helper()
+	notIgnored(t, os.Interrupt)
 	x := &terminal{command: process(args...), ended: make(chan error, 1)}
 	x.command.Env = append(append(x.command.Env, "TERM=xterm", "NO_COLOR=", "COLUMNS="), variables...)
 	x.command.Dir = t.TempDir()
@@ -111,9 +112,10 @@ func TestUnfinishedBar(t *testing.T) {
 	go io.Copy(io.Discard, terminal)
 	p := newProgress(screen, 100, false)
 	p.started = time.Now().Add(-time.Hour)
+	others := catching.Load()
 	p.set(40)
-	if p.container == nil {
-		t.Fatal("there is no bar")
+	if p.container == nil || onScreen.Load() != p || catching.Load() != others+1 {
+		t.Fatalf("there is no bar, or a signal leaves it: %d", catching.Load())
 	}
 	done := make(chan struct{})
 	go func() { p.finish(); close(done) }()
@@ -121,6 +123,9 @@ func TestUnfinishedBar(t *testing.T) {
 	case <-done:
 	case <-time.After(30 * time.Second):
 		t.Fatal("finish waits for a full bar")
+	}
+	if p.set(50); p.container != nil || onScreen.Load() != nil || catching.Load() != others {
+		t.Errorf("the bar is there again, or signals are still caught: %d", catching.Load())
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"syscall"
 
 	"gaugeblock/internal/quote"
+	"gaugeblock/internal/signals"
 	"gaugeblock/tools/torch/wheel"
 )
 
@@ -29,8 +30,18 @@ The exit status is 2 if a release cannot be had; the cache is then as before.`
 
 // Run fetches.
 func (c *getCommand) Run(env *environment) error {
-	ctx, end := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	ctx, end := context.WithCancel(context.Background())
 	defer end()
+	caught := make(chan os.Signal, 1)
+	signals.Notify(caught, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	defer signal.Stop(caught)
+	go func() {
+		select {
+		case <-caught:
+			end()
+		case <-ctx.Done():
+		}
+	}()
 	for _, version := range c.Versions {
 		got, err := wheel.Get(ctx, version)
 		if ctx.Err() != nil {

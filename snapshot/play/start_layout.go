@@ -49,7 +49,9 @@ func (r *runner) begin() error {
 		}
 	}
 	if recordedLayout {
-		err = errors.Join(r.makeRecordedLayout(), r.configure(final))
+		if err = r.makeRecordedLayout(); err == nil {
+			err = r.configure(final)
+		}
 	} else {
 		err = r.allocateAnew()
 	}

@@ -239,3 +239,20 @@ func iterationsInWords(t *testing.T, text string) string {
 	}
 	return b.String()
 }
+
+// TestNotesOfPage: a page has its notes, those that are too long shortened, and who wrote it keeps them.
+func TestNotesOfPage(t *testing.T) {
+	p := pageOf(build(t, open(t, filepath.Join("testdata", "small.json"))))
+	long := strings.Repeat("x", maxNote+1)
+	p.Notes = []string{"one", long}
+	var written bytes.Buffer
+	if err := Write(&written, p); err != nil {
+		t.Fatal(err)
+	}
+	if got := pageIn(t, written.String()).Notes; len(got) != 2 || got[0] != "one" || got[1] != long[:maxNote-1]+"\u2026" || p.Notes[1] != long {
+		t.Errorf("%.100q", got)
+	}
+	if got := p.Source; got != "snapshot.pickle" {
+		t.Error(got)
+	}
+}

@@ -42,6 +42,7 @@ var mayImport = map[string][]string{
 	"internal/inorder":    {},
 	"internal/memlimit":   {"spec/trace"},
 	"internal/testfolder": {},
+	"internal/signals":    {},
 	"internal/similar":    {},
 	"internal/sizes":      {"spec"},
 	"internal/churn":      {"spec"},
@@ -73,13 +74,13 @@ var mayImport = map[string][]string{
 	"tools/torch":         {"spec", "spec/settings", "spec/trace", "internal/churn", "internal/refinement", "internal/sizes", "fakegpu", "cudaimpl", "model", "tla", "conformance", "conformance/perform", "tools/replay", "tools/torch/binary", "tools/torch/wheel", "tools/reference", "upstream"},
 	"tools/torch/wheel":   {"internal/cache", "internal/quote"},
 	"tools/torch/binary":  {"spec", "internal/quote", "spec/settings", "fakegpu", "upstream"},
-	"tools/run":           {"spec", "upstream", "internal/brief", "internal/cache", "internal/checkout", "internal/quote", "fakegpu", "python"},
+	"tools/run":           {"spec", "upstream", "internal/brief", "internal/cache", "internal/checkout", "internal/quote", "internal/signals", "fakegpu", "python"},
 	"tools/fit":           {"spec", "fakegpu", "tools/run"},
 	"tools/release":       {"fakegpu", "snapshot/record"},
 	"tools/examine":       {"spec", "internal/quote", "spec/trace", "fakegpu", "conformance", "tools/reference"},
 	"tools/reference":     {"spec", "spec/trace", "alloc", "upstream"},
 	"tests":               {"spec", "spec/happensbefore", "internal/checkout", "internal/churn", "internal/rewrite", "alloc", "fakegpu", "model", "tla"},
-	"cmd/gaugeblock":      {"spec", "internal/quote", "spec/trace", "model", "tla", "snapshot", "snapshot/history", "snapshot/play", "snapshot/compare", "snapshot/tell", "snapshot/errortext", "snapshot/report", "snapshot/record", "tools/replay", "conformance", "tools/check", "tools/reference", "tools/torch", "tools/torch/binary", "tools/torch/wheel", "tools/examine", "fakegpu", "tools/run", "tools/fit", "tools/compare", "upstream", "internal/memlimit", "internal/inorder", "internal/unpack", "internal/brief", "internal/similar"},
+	"cmd/gaugeblock":      {"spec", "internal/quote", "spec/trace", "model", "tla", "snapshot", "snapshot/history", "snapshot/play", "snapshot/compare", "snapshot/tell", "snapshot/errortext", "snapshot/report", "snapshot/record", "tools/replay", "conformance", "tools/check", "tools/reference", "tools/torch", "tools/torch/binary", "tools/torch/wheel", "tools/examine", "fakegpu", "tools/run", "tools/fit", "tools/compare", "upstream", "internal/memlimit", "internal/inorder", "internal/unpack", "internal/brief", "internal/signals", "internal/similar"},
 }
 
 // TestImports: arrows point from the command to the tools, from the tools to alloc,

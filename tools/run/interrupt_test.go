@@ -3,22 +3,37 @@ package run
 import (
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"testing"
 )
 
+// notIgnored lets this process hear signals, though it may have been started to ignore them.
+func notIgnored(t *testing.T) {
+	heard := make(chan os.Signal, 1)
+	signal.Notify(heard, asking...)
+	t.Cleanup(func() { signal.Stop(heard) })
+}
+
 // A signal that reaches only this process is passed on, and the program's end is awaited.
 func TestInterrupt(t *testing.T) {
 	needsLibraries(t)
-	r := runs(t, Options{Command: []string{"/bin/sh", "-c", `kill -INT "$PPID"; exec sleep 60`}}, 130)
-	if !r.Interrupted || r.Seconds > 30 {
-		t.Errorf("interrupted: %v, after %.0f s", r.Interrupted, r.Seconds)
+	notIgnored(t)
+	for name, status := range map[string]int{"HUP": 129, "INT": 130, "TERM": 143} {
+		if name == "INT" && isForeground() { // the terminal sends it to the program as well
+			continue
+		}
+		r := runs(t, Options{Command: []string{"/bin/sh", "-c", `kill -` + name + ` "$PPID"; exec sleep 60`}}, status)
+		if !r.Interrupted || r.Seconds > 30 {
+			t.Errorf("%s: interrupted: %v, after %.0f s", name, r.Interrupted, r.Seconds)
+		}
 	}
 }
 
 // Ctrl-C can end the program before it is heard here. Without it a program that ends so was not interrupted.
 func TestInterruptHeardLate(t *testing.T) {
 	needsLibraries(t)
+	notIgnored(t)
 	late := `gaugeblock=$PPID; (sleep 0.2; kill -INT "$gaugeblock") & kill -INT $$`
 	if r := runs(t, Options{Command: []string{"/bin/sh", "-c", late}}, 130); !r.Interrupted {
 		t.Error("a signal that came later than the program's end was not heard")
@@ -39,9 +54,15 @@ func TestInterruptHeardLate(t *testing.T) {
 func TestInterruptedTraining(t *testing.T) {
 	for _, python := range pythons(t) {
 		t.Run(filepath.Base(filepath.Dir(filepath.Dir(python))), func(t *testing.T) {
+			notIgnored(t)
+			folder := t.TempDir()
 			var last Progress
-			watch := func(p Progress) { last = p }
-			r := runs(t, Options{Command: []string{python, filepath.Join("testdata", "endless.py")}, Progress: watch}, 130)
+			watch := func(p Progress) {
+				if last = p; p.Steps == 2 {
+					write(t, folder, "seen", "")
+				}
+			}
+			r := runs(t, Options{Command: []string{python, filepath.Join("testdata", "endless.py"), filepath.Join(folder, "seen")}, Progress: watch}, 130)
 			worst, device := r.Worst()
 			if device == nil || device.PeakReserved == 0 || worst.Steps != 2 || !r.Interrupted {
 				t.Errorf("%+v", r)

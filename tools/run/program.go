@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"gaugeblock/fakegpu/cuda/gpus"
+	"gaugeblock/internal/signals"
 )
 
 // Options are what to run, and on what.
@@ -114,9 +115,9 @@ func (o *Options) memory() uint64 {
 // ends with its answer so far; what is sent to this process alone is passed on, and what would end the program without an
 // answer only after it was asked.
 func (o *Options) wait(c *exec.Cmd, folder string) (interrupted bool, err error) {
-	signals := make(chan os.Signal, 8)
-	signal.Notify(signals, asking...)
-	defer signal.Stop(signals)
+	heard := make(chan os.Signal, 8)
+	signals.Notify(heard, asking...)
+	defer signal.Stop(heard)
 	if err := c.Start(); err != nil {
 		return false, err
 	}
@@ -129,7 +130,7 @@ func (o *Options) wait(c *exec.Cmd, folder string) (interrupted bool, err error)
 	defer tick.Stop()
 	for {
 		select {
-		case s := <-signals:
+		case s := <-heard:
 			interrupted = true
 			if s != os.Interrupt {
 				ask(folder)
@@ -142,7 +143,7 @@ func (o *Options) wait(c *exec.Cmd, folder string) (interrupted bool, err error)
 				o.Progress(progressOf(folder))
 			}
 		case <-ended:
-			return interrupted || comesToo(signals, status(c.ProcessState)), nil
+			return interrupted || comesToo(heard, status(c.ProcessState)), nil
 		}
 	}
 }
@@ -152,17 +153,17 @@ var asking = []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP}
 
 // comesToo reports whether a program that is at its end was asked to end. A signal that all processes of a group get,
 // as Ctrl-C, can end the program before it is heard here.
-func comesToo(signals <-chan os.Signal, status int) bool {
+func comesToo(heard <-chan os.Signal, status int) bool {
 	patience := time.NewTimer(0)
 	if slices.ContainsFunc(asking, func(s os.Signal) bool { return status == 128+int(s.(syscall.Signal)) }) {
 		patience.Reset(time.Second)
 	}
 	defer patience.Stop()
 	select {
-	case <-signals:
+	case <-heard:
 		return true
 	case <-patience.C:
-		return len(signals) > 0
+		return len(heard) > 0
 	}
 }
 

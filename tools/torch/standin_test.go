@@ -39,7 +39,12 @@ func standIn() {
 	if !known {
 		panic(name)
 	}
-	loadPyTorch = func(binary.Options) error { return nil }
+	loadPyTorch = func(binary.Options) error {
+		if mistake == "absent" {
+			return errors.New("it cannot be loaded")
+		}
+		return nil
+	}
 	loadedRelease = func() string { return name }
 	newPyTorch = func(driver spec.Driver, h *trace.Header) (spec.Allocator, error) {
 		a, err := reference.Follows(release)(driver, h)
@@ -60,10 +65,23 @@ func (a *standInAllocator) StatsWithCalls(spec.Device) {}
 
 func (a *standInAllocator) LatestStats(dev spec.Device) (*spec.DeviceStats, error) {
 	s, err := a.Stats(dev)
-	if a.mistake == "figures" && s.Allocation[0].Current > 5 || a.mistake == "figure" && s.Allocation[0].Current == 2 {
+	return &s, err
+}
+
+func (a *standInAllocator) Stats(dev spec.Device) (spec.DeviceStats, error) {
+	s, err := a.Allocator.Stats(dev)
+	if n := s.Allocation[0].Current; a.mistake == "figures" && n > 5 || a.mistake == "figure" && n == 2 {
 		s.NumAllocRetries++
 	}
-	return &s, err
+	return s, err
+}
+
+func (a *standInAllocator) Snapshot() (spec.Snapshot, error) {
+	s, err := a.Allocator.Snapshot()
+	if a.mistake == "layout" && len(s.Segments) > 2 {
+		s.Segments[2].Stream++
+	}
+	return s, err
 }
 
 func (a *standInAllocator) Malloc(r spec.Request) (spec.Ptr, error) {
