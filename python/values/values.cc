@@ -710,11 +710,16 @@ void run_empty(const c10::OperatorHandle &op, DispatchKeySet below, torch::jit::
 // run_resized: what is known stays where a tensor's memory becomes larger, and with it another.
 void run_resized(const c10::OperatorHandle &op, DispatchKeySet below, torch::jit::Stack *stack) {
 	const at::Tensor t = torch::jit::last(*stack, op.schema().arguments().size())[0].toTensor();
+	known::Bytes before;
+	{
+		std::lock_guard<std::recursive_mutex> guard(known::lock);
+		if (const known::Bytes *there = known::plain(t) ? known::find(known::base(t)) : nullptr) {
+			before = *there;
+		}
+	}
+	op.redispatchBoxed(below, stack); // without the lock: it allocates
 	std::lock_guard<std::recursive_mutex> guard(known::lock);
-	const known::Bytes *there = known::plain(t) ? known::find(known::base(t)) : nullptr;
-	const known::Bytes before = there == nullptr ? known::Bytes() : *there;
-	op.redispatchBoxed(below, stack);
-	if (there != nullptr && known::kept(t) && known::bytes(t) > before.size) {
+	if (before.at != nullptr && known::kept(t) && known::bytes(t) > before.size) {
 		known::Bytes *now = known::make(known::base(t), known::bytes(t), before.state);
 		std::memcpy(now->at, before.at, before.size);
 		now->work = before.work;
@@ -733,6 +738,7 @@ IValue one(const IValue &v, size_t n, size_t place) {
 
 // some_known reports whether something is known of one of the tensors at a place of the lists.
 bool some_known(const std::vector<IValue> &args, size_t n, size_t place) {
+	std::lock_guard<std::recursive_mutex> guard(known::lock);
 	for (const IValue &v : args) {
 		if (v.isList() && v.toListRef().size() == n && v.toListRef()[place].isTensor()) {
 			const at::Tensor &t = v.toListRef()[place].toTensor();
@@ -757,7 +763,6 @@ void run_many(const c10::OperatorHandle &op, const Operator &o, DispatchKeySet b
 	}
 	const size_t n = args[0].isList() ? args[0].toListRef().size() : 0;
 	const IValue all = op.schema().returns().empty() ? IValue() : stack->back();
-	std::lock_guard<std::recursive_mutex> guard(known::lock);
 	for (size_t k = 0; k < n; k++) {
 		if (!some_known(args, n, k)) {
 			continue;
@@ -788,14 +793,6 @@ void fallback(const c10::OperatorHandle &op, DispatchKeySet keys, torch::jit::St
 		op.redispatchBoxed(below, stack);
 		return;
 	}
-	if (o.many) {
-		run_many(op, o, below, stack);
-		return;
-	}
-	if (o.kind == Kind::resize) {
-		run_resized(op, below, stack);
-		return;
-	}
 	if (o.kind == Kind::empty) {
 		run_empty(op, below, stack);
 		return;
@@ -806,6 +803,10 @@ void fallback(const c10::OperatorHandle &op, DispatchKeySet keys, torch::jit::St
 				expected::settle(known::base(t), known::bytes(t));
 			}
 		});
+	}
+	if (o.many || o.kind == Kind::resize) {
+		o.many ? run_many(op, o, below, stack) : run_resized(op, below, stack);
+		return;
 	}
 	Call call(op, o, stack);
 	if (!call.on_device) {
