@@ -134,45 +134,70 @@ func TestManyChunks(t *testing.T) {
 	}
 }
 
+// processAddresses is a process of PyTorch, whose pieces are placed and told in steps from the first one.
+type processAddresses struct {
+	t     *testing.T
+	g     *GPU
+	first spec.Ptr
+}
+
+func newProcessAddresses(t *testing.T) *processAddresses {
+	return &processAddresses{t: t, g: New(Config{Addresses: ProcessLike})}
+}
+
+func (p *processAddresses) launch(name string, bytes uint64) {
+	p.t.Helper()
+	must(p.t, p.g.LaunchSized(spec.Launch{Name: name}, bytes, 0, 0))
+}
+
+func (p *processAddresses) place(steps uint64) int64 {
+	p.t.Helper()
+	at, err := p.g.Malloc(0, steps*pieceStep)
+	must(p.t, err)
+	if p.first == 0 {
+		p.first = at
+	}
+	return int64(at-p.first) / int64(pieceStep)
+}
+
+// at expects a piece at an address.
+func (p *processAddresses) at(steps uint64, want int64) {
+	p.t.Helper()
+	if at := p.place(steps); at != want {
+		p.t.Errorf("%d steps at %d, not at %d", steps, at, want)
+	}
+}
+
 // In a process of PyTorch pieces lie where an H200 had them, in steps from the first one: in holes of the context's
 // chunks, then in chunks below, and after most kernels, which copies are not, in the hole that the first of them leaves.
 func TestProcessAddresses(t *testing.T) {
-	p, is := ProcessLike(0).(*processLike)
-	if !is {
-		t.Fatal("it is another policy")
-	}
-	first := p.Place(pieceStep)
-	place := func(steps uint64, want int64) {
-		t.Helper()
-		if at := int64(p.Place(steps*pieceStep)-first) / int64(pieceStep); at != want {
-			t.Errorf("%d steps at %d, not at %d", steps, at, want)
-		}
-	}
+	p := newProcessAddresses(t)
+	p.at(1, 0)
 	for _, name := range []string{CopyOver, CopyIn, CopyOut} {
-		p.launched(name)
+		p.launch(name, 0)
 	}
 	for _, want := range []struct {
 		steps uint64
 		at    int64
 	}{{1, 37}, {1, 38}, {1, 39}, {10, -223}, {6, -213}, {1, 40}, {10, -239}, {1, -229}} {
-		place(want.steps, want.at)
+		p.at(want.steps, want.at)
 	}
-	p.launched("a kernel")
-	place(10, -207)
-	p.launched("another kernel")
-	p.launched("cublasSgemm_v2")
-	place(13, -165)
-	p.launched("cublasSgemm_v2")
-	place(120, -152)
-	place(32, -32)
-	place(32, -575)
+	p.launch("a kernel", 0)
+	p.at(10, -207)
+	p.launch("another kernel", 0)
+	p.launch("cublasSgemm_v2", 0)
+	p.at(13, -165)
+	p.launch("cublasSgemm_v2", 0)
+	p.at(120, -152)
+	p.at(32, -32)
+	p.at(32, -575)
 }
 
 // Kernels that make random numbers, the weight norm and products leave the context's local memory where it is:
 // the first two segments are those of weights_by_hooks (tools/run/testdata/kinds), the third lies below, as in state_space.
 func TestProcessAddressesModest(t *testing.T) {
-	p := ProcessLike(0).(*processLike)
-	first := p.Place(pieceStep)
+	p := newProcessAddresses(t)
+	p.at(1, 0)
 	for _, step := range []struct {
 		kernel string
 		steps  uint64
@@ -183,23 +208,87 @@ func TestProcessAddressesModest(t *testing.T) {
 		{"cublasLtMatmul", 16, -303},
 		{"_ZN2at6native29vectorized_elementwise_kernelILi4E", 16, -207},
 	} {
-		p.launched(step.kernel)
-		if at := int64(p.Place(step.steps*pieceStep)-first) / int64(pieceStep); at != step.at {
-			t.Errorf("after %s %d steps at %d, not at %d", step.kernel, step.steps, at, step.at)
-		}
+		p.launch(step.kernel, 0)
+		p.at(step.steps, step.at)
 	}
 }
 
-// Without a piece beside the context's local memory new chunks lie below all others, as without a process.
+// Without a piece beside the context's local memory, and without a model that was freed, new chunks lie below all others.
 func TestProcessAddressesBelow(t *testing.T) {
-	p := ProcessLike(0)
-	first := p.Place(12 * pieceStep)
-	if small := p.Place(16 * pieceStep); small != first-260*spec.Ptr(pieceStep) {
-		t.Errorf("%d", (small-first)/spec.Ptr(pieceStep))
+	p := newProcessAddresses(t)
+	p.at(12, 0)
+	p.at(16, -260)
+	p.at(10, -276)
+	p.launch("a kernel", 0)
+	p.at(16, -276-272-16)
+}
+
+// With such a model the chunk is given back, and the gap is filled downwards, as in all runs of an H200 that had more
+// than 12 steps at first.
+func TestProcessAddressesGivenBack(t *testing.T) {
+	p := newProcessAddresses(t)
+	p.at(24, 0)
+	p.at(10, 276)
+	p.at(16, -16)
+	p.launch(CopyIn, keptSteps*pieceStep)
+	p.launch("a kernel", 0)
+	p.at(16, 224)
+	p.at(10, 208)
+	p.at(16, 192)
+}
+
+// New chunks lie above all others as soon as the host has freed enough of a model: 36 steps and what they take, of
+// tensors of at least 4 MiB that were copied before the first kernel.
+func TestProcessAddressesAbove(t *testing.T) {
+	p := newProcessAddresses(t)
+	p.at(24, 0)
+	side := func(want string) {
+		t.Helper()
+		got := "below"
+		if p.place(16) > 288 {
+			got = "above"
+		}
+		if got != want {
+			t.Errorf("it lies %s, not %s", got, want)
+		}
 	}
-	p.Place(10 * pieceStep)
-	p.(launchListener).launched("a kernel")
-	if next := p.Place(16 * pieceStep); next >= first-260*spec.Ptr(pieceStep) {
-		t.Errorf("%v is not below %v", next, first)
+	const tensor = 4 * spec.MiB // two steps
+	copies := func(n int, bytes uint64) {
+		for range n {
+			p.launch(CopyIn, bytes)
+		}
+	}
+	copies(1000, tensor-1)
+	p.launch(CopyOver, 1<<30)
+	p.launch(CopyOut, 1<<30)
+	copies((36+16)/2, tensor)
+	side("below") // a gap must be larger than what is taken from it
+	copies(1, tensor)
+	side("above")
+	side("below")
+	copies(16, tensor)
+	side("above")
+	side("above")
+	side("below")
+	p.launch("a kernel", 0)
+	copies(1000, tensor)
+	if at := p.place(16); at > 288 {
+		t.Errorf("it lies at %d, though a kernel has run", at)
+	}
+}
+
+// What the host frees has an end, as the address space has.
+func TestProcessAddressesMuchFreed(t *testing.T) {
+	p := newProcessAddresses(t)
+	p.at(24, 0)
+	p.launch(CopyIn, 1<<60)
+	high := p.place(16)
+	if window := int64(freedWindow / pieceStep); high > 288+window || high < window {
+		t.Errorf("it lies at %d", high)
+	}
+	p.at(10, 276)
+	p.launch(CopyIn, 1<<60)
+	if at := p.place(16); at != high-16 {
+		t.Errorf("it lies at %d, not at %d", at, high-16)
 	}
 }

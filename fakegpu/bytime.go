@@ -21,16 +21,19 @@ type Durations struct {
 	// Copies is for how many copies from the host it waits before it allocates or frees memory of the driver, of those
 	// that are under way or follow at once: the driver writes its tables by the engine that copies.
 	Copies int
-	// First is how long it takes the host to give the first work of a name, which loads its code, beside Give, and
+	// First is how long it takes the host to give the first work of some code, which is then loaded, beside Give, and
 	// whether it waits for the device before.
 	First func(name string, operations uint64) (takes time.Duration, waits bool)
 	// Work is how long work takes that moves so many bytes and computes so many operations, and has the device's
 	// multiprocessors for itself: a start, and then what takes so large a share of them, at most 1.
 	Work func(bytes, operations uint64) (starts, computes time.Duration, share float64)
+	Link uint64 // by how much slower bytes go to the host and from it than within a device, at least 1
 	// On says what does work of a name.
 	On func(name string) Engine
-	// Late, if it is given, is by how much work of a name begins late, which is the nth that is given.
-	Late func(name string, n uint64) time.Duration
+	// Behind, if it is given, is by which share of the time for which the host works other ranks fall behind meanwhile, from
+	// a time on. They catch up while it waits. What is Beside has a part in each rank, and begins when the last of them has
+	// given it.
+	Behind func(from time.Duration) float64
 }
 
 // An Engine is what does work.
@@ -40,20 +43,26 @@ const (
 	Multiprocessors Engine = iota // work shares them
 	FromHost                      // copies, one after the other
 	ToHost                        // the same
-	Beside                        // what is in nobody's way
+	Beside                        // what ranks do together, which is in nobody's way
 )
 
 // ByTime is a schedule by durations.
 func ByTime(d Durations) Schedule {
-	return &byTime{Durations: d, seen: map[string]bool{}, busy: map[engineOf]*usage{}}
+	return &byTime{Durations: d, seen: map[codeOf]bool{}, busy: map[engineOf]*usage{}}
 }
 
 type byTime struct {
 	Durations
-	now   time.Duration // of the host
-	seen  map[string]bool
-	works uint64 // given so far
-	busy  map[engineOf]*usage
+	now    time.Duration // of the host
+	behind time.Duration // by so much other ranks are
+	seen   map[codeOf]bool
+	busy   map[engineOf]*usage
+}
+
+// codeOf is code that is loaded as a whole: that of a number, or of a kernel alone.
+type codeOf struct {
+	code uint64
+	name string
 }
 
 type engineOf struct {
@@ -68,15 +77,31 @@ func (*byTime) Pick(int, bool) int { return 0 }
 func (b *byTime) called(g *GPU, c call) {
 	switch c {
 	case callLaunch, callFill, callCopy, callReadBack, callLaunchGraph:
-		b.now += b.Give()
+		b.works(b.Give())
 	case callMalloc, callFree:
 		b.awaitCopies(g)
-		b.now += b.Memory
+		b.works(b.Memory)
 	case callCreatePage, callReleasePage:
 		b.awaitCopies(g)
-		b.now += b.Page
+		b.works(b.Page)
 	default:
-		b.now += b.Call
+		b.works(b.Call)
+	}
+}
+
+// works lets the host work for some time, and other ranks fall behind.
+func (b *byTime) works(d time.Duration) {
+	if b.Behind != nil {
+		b.behind = max(0, b.behind+time.Duration(b.Behind(b.now)*float64(d)))
+	}
+	b.now += d
+}
+
+// waits lets the host wait until a time, and other ranks catch up.
+func (b *byTime) waits(until time.Duration) {
+	if until > b.now {
+		b.behind = max(0, b.behind-(until-b.now))
+		b.now = until
 	}
 }
 
@@ -86,7 +111,7 @@ func (b *byTime) awaitCopies(g *GPU) {
 		b.pass(g)
 		for at, u := range b.busy {
 			if at.engine == FromHost {
-				b.now = max(b.now, u.last())
+				b.waits(u.last())
 			}
 		}
 	}
@@ -94,32 +119,27 @@ func (b *byTime) awaitCopies(g *GPU) {
 
 // pinned is what it takes to let devices reach memory of the host.
 func (b *byTime) pinned(bytes uint64) {
-	b.now += time.Duration(float64(b.Pin) * float64(bytes) / float64(spec.MiB))
+	b.works(time.Duration(float64(b.Pin) * float64(bytes) / float64(spec.MiB)))
 }
 
-// given is when work is given to a stream. The first of a name takes longer.
+// given is when work is given to a stream, by all that have a part in it. The first of its code takes longer.
 func (b *byTime) given(g *GPU, w *work) time.Duration {
-	if b.seen[w.name] {
-		return b.now
+	code := codeOf{w.code, w.name}
+	if w.code != 0 {
+		code.name = ""
 	}
-	b.seen[w.name] = true
-	if b.First != nil {
+	if !b.seen[code] && b.First != nil {
 		takes, waits := b.First(w.name, w.operations)
 		if waits {
 			g.forceDevice(w.device)
 		}
-		b.now += takes
+		b.works(takes)
+	}
+	b.seen[code] = true
+	if b.engine(w) == Beside {
+		return b.now + b.behind
 	}
 	return b.now
-}
-
-// late is by how much work begins late that is given now.
-func (b *byTime) late(w *work) time.Duration {
-	b.works++
-	if b.Late == nil {
-		return 0
-	}
-	return b.Late(w.name, b.works)
 }
 
 // engine is what does work.
@@ -143,8 +163,11 @@ func (b *byTime) begin(s *stream) {
 	for _, r := range append(w.reads[:len(w.reads):len(w.reads)], w.writes...) {
 		bytes += r.Bytes
 	}
-	starts, computes, share := b.Work(bytes, w.operations)
 	at := engineOf{s.device, b.engine(w)}
+	if at.engine == FromHost || at.engine == ToHost {
+		bytes *= max(1, b.Link)
+	}
+	starts, computes, share := b.Work(bytes, w.operations)
 	switch at.engine {
 	case Beside:
 		next.begun, next.ends = true, from+starts+computes
@@ -160,7 +183,7 @@ func (b *byTime) begin(s *stream) {
 
 // from is when the next work of a stream can begin.
 func (b *byTime) from(s *stream) time.Duration {
-	return max(s.clock, s.queue[0].given) + s.queue[0].late
+	return max(s.clock, s.queue[0].given)
 }
 
 // next is the stream in which something happens first, of those that are ready, and when: its next work begins, or what
@@ -216,7 +239,7 @@ func (b *byTime) force(g *GPU, m mark) {
 		b.happen(g, s)
 	}
 	if m.stream != nil {
-		b.now = max(b.now, m.stream.clock)
+		b.waits(m.stream.clock)
 	}
 }
 
@@ -235,8 +258,8 @@ func (g *GPU) EventSeen(handle spec.EventHandle, period, since time.Duration) bo
 }
 
 // LaunchSized is Launch of a kernel that moves so many bytes and computes so many operations, for a schedule
-// by time.
-func (g *GPU) LaunchSized(l spec.Launch, bytes, operations uint64) error {
+// by time. Kernels of one code, which has a number, are loaded together; one of the code 0 is loaded alone.
+func (g *GPU) LaunchSized(l spec.Launch, bytes, operations, code uint64) error {
 	g.machine.mu.Lock()
 	defer g.machine.mu.Unlock()
 	if err := g.enter(callLaunch); err != nil {
@@ -246,11 +269,8 @@ func (g *GPU) LaunchSized(l spec.Launch, bytes, operations uint64) error {
 	if err != nil {
 		return err
 	}
-	g.devices[s.device].launched(l.Name)
-	if listener, is := g.devices[s.device].addresses.(launchListener); is {
-		listener.launched(l.Name)
-	}
+	g.devices[s.device].launches(l.Name, bytes)
 	return g.give(callLaunch, s, work{
-		kind: workKernel, name: l.Name, device: s.device, reader: s.device, writer: s.device, moves: bytes, operations: operations,
+		kind: workKernel, name: l.Name, device: s.device, reader: s.device, writer: s.device, moves: bytes, operations: operations, code: code,
 	})
 }

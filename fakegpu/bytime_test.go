@@ -57,7 +57,7 @@ func (r timedRun) works(s spec.Stream, name string, milliseconds uint64) {
 }
 
 func (r timedRun) shares(s spec.Stream, name string, milliseconds, share uint64) {
-	r.must(r.g.LaunchSized(spec.Launch{Stream: s, Name: name}, milliseconds, share))
+	r.must(r.g.LaunchSized(spec.Launch{Stream: s, Name: name}, milliseconds, share, 0))
 }
 
 // ends says when all that was given to a stream is over.
@@ -127,7 +127,22 @@ func TestByTime(t *testing.T) {
 	r.over(last, 0, true)
 }
 
-// The name of a kernel takes longer once, and that of some has to wait for all streams.
+// Copies to the host and from it take as many times as long as the link is slower.
+func TestByTimeLink(t *testing.T) {
+	d := inMilliseconds()
+	d.Link = 5
+	r := timed(t, d)
+	for _, w := range []struct {
+		name  string
+		takes time.Duration
+	}{{"in", 50 * ms}, {"out", 50 * ms}, {"beside", 10 * ms}} {
+		s := r.stream()
+		r.works(s, w.name, 10)
+		r.ends(s, r.b.now+w.takes)
+	}
+}
+
+// A kernel's code is loaded once, with all kernels that it has, and some has to wait for all streams.
 func TestByTimeFirst(t *testing.T) {
 	d := inMilliseconds()
 	d.First = func(name string, _ uint64) (time.Duration, bool) {
@@ -146,6 +161,14 @@ func TestByTimeFirst(t *testing.T) {
 	if r.b.now != 124*ms {
 		t.Error(r.b.now)
 	}
+	for _, code := range []uint64{1, 1, 2} {
+		for _, name := range []string{"a", "b"} {
+			r.must(r.g.LaunchSized(spec.Launch{Name: name}, 0, 0, code))
+		}
+	}
+	if r.b.now != 124*ms+6*ms+20*ms { // "a" has loaded each
+		t.Error(r.b.now)
+	}
 }
 
 // A wait is for what the event marked, not for what its stream was given later.
@@ -161,28 +184,24 @@ func TestByTimeWaitsForTheMark(t *testing.T) {
 	r.ends(second, 33*ms)
 }
 
-// What is late begins later, and what waits for it too.
-func TestByTimeLate(t *testing.T) {
+// What ranks do together begins when the last of them has given it. Others fall behind while the host works, also if it
+// loads code, and catch up while it waits.
+func TestByTimeRanks(t *testing.T) {
 	d := inMilliseconds()
-	d.On = func(string) Engine { return Beside }
-	d.Late = func(name string, n uint64) time.Duration { return time.Duration(n*uint64(len(name))) * ms }
+	d.Behind = func(time.Duration) float64 { return 0.5 }
+	d.First = func(name string, _ uint64) (time.Duration, bool) { return time.Duration(len(name)) * ms, false }
 	r := timed(t, d)
-	b := r.b
 	first, second := r.stream(), r.stream()
-	r.works(first, "", 2)    // given at 1, over at 3
-	r.works(first, "ab", 10) // given at 2, begins at 3 + 4, over at 17
-	late := r.event(first)
-	r.must(r.g.WaitEvent(0, second, late))
-	r.works(second, "abc", 1) // given at 3, begins at 17 + 9, over at 27
-	last := r.event(second)
-	r.must(r.g.SynchronizeEvent(late))
-	if b.now != 17*ms {
-		t.Errorf("the first stream is done at %v", b.now)
-	}
-	r.must(r.g.SynchronizeEvent(last))
-	if b.now != 27*ms {
-		t.Errorf("the second stream is done at %v", b.now)
-	}
+	r.works(first, "beside", 10)      // given at 7, by others at 10.5, over at 20.5
+	r.shares(second, "alone", 1, 100) // given at 13, over at 14
+	r.ends(second, 14*ms)             // others were 6.5 behind and are 5.5
+	r.works(second, "beside", 1)      // given at 15, by others at 15 + 6
+	r.ends(second, 22*ms)             // they are as far as this one
+	r.works(first, "beside", 1)       // given at 23, by others at 23.5
+	r.ends(first, 24500*time.Microsecond)
+	r.must(r.g.AddHostArea(spec.Range{Ptr: 1 << 40, Bytes: 1 << 20}, nil)) // waits for nothing: nobody catches up
+	r.works(first, "beside", 1)                                            // given at 25.5, by others at 26
+	r.ends(first, 27*ms)
 }
 
 // Work shares the device: what begins later has what is left, and all of its share again when that before it is over.

@@ -14,7 +14,7 @@ func TestLateMemory(t *testing.T) {
 	g.SetLateMemory(0, kernel, product)
 	launch := func(name string, want uint64) {
 		t.Helper()
-		if err := g.LaunchSized(spec.Launch{Name: name}, 0, 0); err != nil {
+		if err := g.LaunchSized(spec.Launch{Name: name}, 0, 0, 0); err != nil {
 			t.Fatal(err)
 		}
 		if free, total, err := g.MemInfo(0); free != want || total != all || err != nil {

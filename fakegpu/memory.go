@@ -173,11 +173,25 @@ func (g *GPU) SetLateMemory(dev spec.Device, kernel, product uint64) {
 	g.devices[dev].late = lateMemory{kernel, product}
 }
 
-// launched is called before each kernel. Copies need none.
-func (v *view) launched(kernel string) {
-	if isCopy(kernel) {
-		return
+// launches is called before work that is launched. Copies need neither code nor memory of the driver.
+func (v *view) launches(name string, bytes uint64) {
+	listener, is := v.addresses.(processListener)
+	switch name {
+	case CopyOver, CopyOut:
+	case CopyIn:
+		if is {
+			listener.copied(bytes)
+		}
+	default:
+		v.takeLate(name)
+		if is {
+			listener.launched(name)
+		}
 	}
+}
+
+// takeLate takes what the driver needs for a kernel.
+func (v *view) takeLate(kernel string) {
 	take := v.late.kernel
 	v.late.kernel = 0
 	if strings.HasPrefix(kernel, "cublas") {

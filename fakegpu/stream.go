@@ -61,11 +61,11 @@ type item struct {
 	wait mark  // for another stream
 	work *work // to be done
 
-	// For a schedule by time: when it was given, by how much it begins late, and when that was complete which it waits for.
-	given, late time.Duration
-	over        *time.Duration
-	begun       bool
-	ends        time.Duration // if it has begun
+	// For a schedule by time: when it was given, and when that was complete which it waits for.
+	given time.Duration
+	over  *time.Duration
+	begun bool
+	ends  time.Duration // if it has begun
 }
 
 // mark is a position in a stream. The zero mark is of no stream, and complete.

@@ -53,6 +53,7 @@ type work struct {
 	exec           *graphExec // of a graph
 	moves          uint64     // bytes, beside those that are named, for a schedule by time
 	operations     uint64     // the same
+	code           uint64     // of a kernel that has it with others
 	data           []byte     // of a copy from the host
 	// of a copy to the host, a function of it, or a kernel that it computes
 	receive func([]byte)
@@ -85,7 +86,7 @@ func (g *GPU) give(c call, s *stream, w work) error {
 	} else {
 		i := item{work: w.clone()}
 		if b, is := g.schedule.(*byTime); is {
-			i.given, i.late = b.given(g, &w), b.late(&w)
+			i.given = b.given(g, &w)
 		}
 		s.push(i)
 	}

@@ -71,10 +71,7 @@ func (c *fitCommand) Run(env *environment) error {
 	if err != nil {
 		return err
 	}
-	variable, err := fit.ParseVariable(c.Var)
-	if err != nil {
-		return err
-	}
+	variable, _ := fit.ParseVariable(c.Var) // Validate has read it
 	if _, err := variable.Command(command, variable.Low); err != nil {
 		return fmt.Errorf("fit: %w", err)
 	}

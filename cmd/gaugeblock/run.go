@@ -37,7 +37,7 @@ type runCommand struct {
 	Sites       bool      `name:"sites" help:"Tell in --json which lines of the program hold the memory at the peak, for --compare."`
 	Compare     string    `name:"compare" placeholder:"FILE" help:"Say what has grown since the run that wrote this file by --json and --sites."`
 	MaxGrowth   *float64  `name:"max-growth" placeholder:"PERCENT" help:"Exit with 1 if the peak of reserved memory is so much larger than in the file of --compare."`
-	Range       bool      `name:"range" help:"Run the program up to six times more, with work that takes time, and with --assume=most if counts are not known, and tell between which figures the peak was."`
+	Range       bool      `name:"range" help:"Run the program up to five times more, with work that takes time, and with --assume=most if counts are not known, and tell between which figures the peak was."`
 	Values      string    `name:"values" enum:"true,none" default:"true" help:"true: integers and booleans have their true values; none: they read as zeros (default: true)."`
 	Assume      string    `name:"assume" enum:"least,most" default:"least" help:"Where a size is a count of values that are not known, such as those that a mask of numbers leaves: least: nothing counts, most: everything does (default: least)."`
 	Patience    int       `name:"patience" default:"300" placeholder:"READS" help:"A loop that makes no progress but reads a value that is not known is taken to end after so many reads; 0: never (default: 300)."`

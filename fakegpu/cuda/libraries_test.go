@@ -277,6 +277,13 @@ func TestKernels(t *testing.T) {
 	}
 }
 
+// By a model of durations code is loaded once, with all its kernels.
+func TestCode(t *testing.T) {
+	if out, _ := run(t, compile(t, "code.c"), nil, "GAUGEBLOCK_CUDA_SCHEDULE=time", "GAUGEBLOCK_CUDA_GPU=a100-80", "GAUGEBLOCK_CUDA_HAZARDS=off"); out != "1 0 1\n" {
+		t.Error(out)
+	}
+}
+
 // With no bytes kept, what is copied out is zeros, whatever memory of the host it goes to. Memory of the
 // host keeps its bytes.
 func TestNoBytes(t *testing.T) {

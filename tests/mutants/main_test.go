@@ -75,6 +75,7 @@ var folders = []folder{
 	{"internal/memlimit", []string{"internal/memlimit"}},
 	{"internal/quote", []string{"internal/quote"}},
 	{"internal/rewrite", []string{"internal/rewrite", "tests/mutants", "tests/linearizability/instrument"}},
+	{"internal/signals", []string{"tools/run"}},
 	{"internal/similar", []string{"internal/similar", "spec/settings"}},
 	{"internal/sizes", []string{"internal/sizes"}},
 	{"model/abstract/refinement", []string{"model/abstract", "internal/refinement"}},

@@ -55,8 +55,8 @@ func TestEnvironment(t *testing.T) {
 			"RANK": "3", "WORLD_SIZE": "8", "GROUP_RANK": "3", "GROUP_WORLD_SIZE": "8", "LOCAL_RANK": "0", "LOCAL_WORLD_SIZE": "1", "MASTER_PORT": "1",
 			"GAUGEBLOCK_RUN_ALONE": "1", "MASTER_ADDR": "localhost", "TORCH_NCCL_ENABLE_MONITORING": "0", "GAUGEBLOCK_NCCL_FOLDER": "-",
 		}},
-		"time": {o: Options{Schedule: Schedule{Slower: 1.5, Host: 0.5, Seed: 7, Elsewhere: true}}, want: map[string]string{
-			"GAUGEBLOCK_CUDA_SCHEDULE": "time", "GAUGEBLOCK_CUDA_SLOWER": "1.5", "GAUGEBLOCK_CUDA_HOST_SLOWER": "0.5", "GAUGEBLOCK_CUDA_SEED": "7", "GAUGEBLOCK_CUDA_ADDRESSES": "ascending",
+		"time": {o: Options{Schedule: Schedule{Slower: 1.5, Host: 0.5, Ranks: 1.25, Seed: 7, Watchdog: 70, Elsewhere: true}}, want: map[string]string{
+			"GAUGEBLOCK_CUDA_SCHEDULE": "time", "GAUGEBLOCK_CUDA_SLOWER": "1.5", "GAUGEBLOCK_CUDA_HOST_SLOWER": "0.5", "GAUGEBLOCK_CUDA_RANKS_SLOWER": "1.25", "GAUGEBLOCK_CUDA_SEED": "7", "GAUGEBLOCK_CUDA_WATCHDOG_LATE": "70", "GAUGEBLOCK_CUDA_ADDRESSES": "ascending",
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {

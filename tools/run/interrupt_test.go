@@ -34,7 +34,7 @@ func TestInterrupt(t *testing.T) {
 func TestInterruptHeardLate(t *testing.T) {
 	needsLibraries(t)
 	notIgnored(t)
-	late := `gaugeblock=$PPID; (sleep 0.2; kill -INT "$gaugeblock") & kill -INT $$`
+	late := `gaugeblock=$PPID; (sleep 0.05; kill -INT "$gaugeblock") & kill -INT $$`
 	if r := runs(t, Options{Command: []string{"/bin/sh", "-c", late}}, 130); !r.Interrupted {
 		t.Error("a signal that came later than the program's end was not heard")
 	}

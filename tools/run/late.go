@@ -15,47 +15,58 @@ const mostLines = 3
 type Schedule struct {
 	Slower float64 // so many times as long as the model says; 0: at once
 	Host   float64 // the same for the host; 0: as the model says
-	// Seed: work, other ranks and NCCL's watchdog are late by chance, alike for equal seeds; 0: they never are.
-	Seed uint64
+	// Ranks: so many times as long as a rank's host the others' take; 0: they take as long. With a seed they do so by
+	// chance, now and then, alike for equal seeds.
+	Ranks float64
+	Seed  uint64
+	// Watchdog: so many milliseconds after the end of a collective NCCL's watchdog sees it.
+	Watchdog uint64
 	// Elsewhere: the driver's addresses ascend.
 	Elsewhere bool
 }
 
-// By how much work is slower than the model of durations says, and the host. On H200s the host gave work by 0.7 to 1.3
-// times the pace of the model, by program and run, and what it does not see (the code of products that comes later, a
-// busy machine) adds to that; with one GPU kernels took what the model says. Of ranks work and the watchdog are late by
-// chance, which was chosen so that ranges hold what runs reserved. With Latest next to nothing is done before the
-// program waits for it.
+// With Likely work takes what the model of durations says, and with Latest next to nothing is done before the program
+// waits for it.
 const (
-	Fast   = 0.63
 	Likely = 1.0
-	Late   = 1.4
-	Later  = 1.6
 	Latest = 1000
+)
 
-	HostFast = 0.65
-	HostSlow = 1.45
+// What is not known of a run, as it was on H200s. One host gave work by 0.7 to 1.3 times the pace of the model, by
+// program and run, and what it does not see (the code of products that comes later, a busy machine) adds to that; from
+// the first exchange of gradients to the second forward pass of DDP they took 0.75 times as long as it and longer. Ranks
+// of FSDP1 were behind by 2 to 9 ms in most steps and by 33 in the second, each now and then the faster one by up to a
+// third. NCCL's watchdog sleeps for a tenth of a second between two looks.
+const (
+	hostFast  = 0.65
+	hostSlow  = 1.45
+	ranksFast = 0.75
+
+	ranksBehind   = 1.25
+	ranksByChance = 1.5
+
+	watchdogMiddle = 50
+	watchdogLate   = 90
 )
 
 // late is one that is late, and others are those that are tried if time has a say, the likely one first. Where blocks
-// lie depends on what NCCL has taken of the driver, so that several ranks have other addresses in one of them. Of ranks
-// nearly all allocations are in the first step, when little else is to be done.
+// lie depends on what NCCL has taken of the driver, so that several ranks have other addresses in one of them.
 func late(ranks int) Schedule {
 	if ranks > 0 {
-		return Schedule{Slower: Late, Seed: 1}
+		return Schedule{Slower: Likely, Ranks: ranksBehind, Watchdog: watchdogLate}
 	}
-	return Schedule{Slower: Likely, Host: HostFast}
+	return Schedule{Slower: Likely, Host: hostFast}
 }
 
 func others(ranks int) []Schedule {
 	if ranks == 0 {
-		return []Schedule{{Slower: Likely}, {Slower: Likely, Host: HostSlow}}
+		return []Schedule{{Slower: Likely}, {Slower: Likely, Host: hostSlow}}
 	}
-	all := []Schedule{{Slower: Likely}, {Slower: Fast}, {Slower: Likely, Seed: 3}}
-	if ranks > 1 {
-		return append(all, Schedule{Slower: Late, Host: HostFast, Seed: 2, Elsewhere: true})
+	return []Schedule{
+		{Slower: Likely, Watchdog: watchdogMiddle},
+		{Slower: Likely, Ranks: ranksByChance, Seed: 2, Watchdog: watchdogLate},
+		{Slower: Likely, Host: ranksFast, Watchdog: watchdogLate, Elsewhere: ranks > 1},
 	}
-	return append(all, Schedule{Slower: Later, Seed: 2})
 }
 
 // set sets the variables of the fake GPU: fakegpu/cuda/README.md.
@@ -65,7 +76,9 @@ func (s Schedule) set(set func(name, value string)) {
 		set("GAUGEBLOCK_CUDA_SCHEDULE", "time")
 		set("GAUGEBLOCK_CUDA_SLOWER", fmt.Sprint(s.Slower))
 		set("GAUGEBLOCK_CUDA_HOST_SLOWER", fmt.Sprint(cmp.Or(s.Host, 1)))
+		set("GAUGEBLOCK_CUDA_RANKS_SLOWER", fmt.Sprint(cmp.Or(s.Ranks, 1)))
 		set("GAUGEBLOCK_CUDA_SEED", fmt.Sprint(s.Seed))
+		set("GAUGEBLOCK_CUDA_WATCHDOG_LATE", fmt.Sprint(s.Watchdog))
 	}
 	set("GAUGEBLOCK_CUDA_ADDRESSES", "process")
 	if s.Elsewhere {

@@ -18,7 +18,8 @@ type rankTruth struct {
 	Outside       uint64 `json:"outside"` // memory of the process that is not the allocator's
 }
 
-// torchrun starts testdata/parallel.py as so many processes. KIND.expandable is KIND with expandable segments.
+// torchrun starts testdata/parallel.py as so many processes, at a port that is free. KIND.expandable is KIND with expandable
+// segments.
 func torchrun(t *testing.T, python, kind string, processes int) (*Result, string) {
 	t.Helper()
 	settings := ""
@@ -26,7 +27,7 @@ func torchrun(t *testing.T, python, kind string, processes int) (*Result, string
 		kind, settings = is, "expandable_segments:True"
 	}
 	out := filepath.Join(t.TempDir(), "out")
-	command := []string{python, "-m", "torch.distributed.run", "--nproc-per-node", fmt.Sprint(processes), filepath.Join("testdata", "parallel.py"), kind, out}
+	command := []string{python, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", fmt.Sprint(processes), filepath.Join("testdata", "parallel.py"), kind, out}
 	return runs(t, Options{Command: command, Settings: settings}, 0), out
 }
 
@@ -204,20 +205,17 @@ func boundedPrograms(t *testing.T) (all []bounded) {
 
 // outside are the ranges that are known not to be as they should, with the reason.
 var outside = map[string]string{
-	"ddp.expandable, rank 0":      "four runs were recorded, which let go of DDP's first bucket before the third step, as not all do",
-	"ddp.expandable, rank 1":      "as rank 0",
-	"zero, rank 0":                seldom,
-	"zero, rank 1":                seldom,
-	"zero_view, rank 0":           "seven runs were recorded, which let go of the bucket before the third step, as not all of ZeRO do",
-	"zero_view, rank 1":           "as rank 0",
-	"fsdp1_loose, rank 0":         "three runs were recorded, in which no rank waited as long as in some of the runs here",
+	"ddp.expandable, rank 0":      fewRuns,
+	"ddp.expandable, rank 1":      fewRuns,
+	"zero_view, rank 0":           fewRuns,
+	"zero_view, rank 1":           fewRuns,
+	"fsdp1_loose, rank 0":         "three runs were recorded, in which no rank waited as long as those of FSDP1",
 	"fsdp1_loose, rank 1":         "as rank 0",
-	"ddp_accumulate, rank 0":      alwaysLate,
-	"ddp_half, rank 1":            "865 MiB wide, where 753 are allowed",
-	"ddp_static, rank 0":          alwaysLate,
-	"ddp_static, rank 1":          alwaysLate,
-	"fsdp1_wide, rank 0":          "as rank 1",
-	"fsdp1_wide, rank 1":          "three runs were recorded, in which no rank waited as long as in one of the runs here",
+	"ddp_accumulate, rank 0":      fewRuns,
+	"ddp_static, rank 0":          fewRuns,
+	"ddp_static, rank 1":          fewRuns,
+	"zero_wide, rank 0":           fewRuns,
+	"zero_wide, rank 1":           fewRuns,
 	"average.default, rank 0":     nearly,
 	"average.expandable, rank 0":  nearly,
 	"batches.expandable, rank 0":  nearly,
@@ -240,8 +238,7 @@ var outside = map[string]string{
 }
 
 const (
-	seldom      = "one run of eight held DDP's first bucket until the third step; the watchdog would have to be half a second late here"
-	alwaysLate  = "three runs were recorded, which let go of the first buckets at the same time, as the runs here do not"
+	fewRuns     = "the runs that were recorded had the watchdog within a part of the tenth of a second in which it looks, as others need not"
 	otherCode   = "on the H200 the host waited for the device in the fifth step, to load the code of a product of another shape"
 	meetsCopies = "how long an allocation of the driver waits for copies from the host differs by machine and run"
 

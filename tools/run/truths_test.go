@@ -50,7 +50,6 @@ const watchdog = "NCCL's watchdog thread frees by the clock: on the H200 earlier
 
 // known are the differences that are known, by the beginning of the truth's name.
 var known = map[string]difference{
-	"hf_llama":            {percent: 2, reason: "new chunks lie above and below the first on the H200, in another order in each run"},
 	"ddp.default.limit":   {percent: 3, reason: watchdog},
 	"ddp.default.nolimit": {percent: 15, reason: watchdog},
 }
@@ -92,9 +91,7 @@ func TestJudge(t *testing.T) {
 		{"lstm.default.limit", nil, nil, -1.1, true, false},
 		{"lstm.default.limit", &full, nil, 0, true, false},
 		{"lstm.default.limit", &full, &full, 0, false, false},
-		{"hf_llama.default.limit", nil, nil, 1.9, false, true},
-		{"hf_llama.default.limit", nil, nil, 2.1, true, false},
-		{"hf_llama.default.limit", &full, nil, 0, true, false},
+		{"ddp.default.limit", nil, nil, 2.9, false, true},
 		{"ddp.default.limit", nil, nil, -3.1, true, false},
 		{"ddp.default.nolimit", nil, nil, -14, false, true},
 		{"ddp.default.nolimit", &full, nil, 0, true, false},

@@ -15,6 +15,7 @@ import (
 	"github.com/cockroachdb/datadriven"
 
 	"gaugeblock/alloc"
+	"gaugeblock/fakegpu"
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
 	"gaugeblock/tla"
@@ -47,6 +48,9 @@ func standIn() {
 	}
 	loadedRelease = func() string { return name }
 	newPyTorch = func(driver spec.Driver, h *trace.Header) (spec.Allocator, error) {
+		if mistake == "hasty" {
+			driver = hasty{driver.(*fakegpu.GPU)}
+		}
 		a, err := reference.Follows(release)(driver, h)
 		if err != nil {
 			return nil, err
@@ -54,6 +58,13 @@ func standIn() {
 		return &standInAllocator{a.(*alloc.Allocator), mistake}, nil
 	}
 }
+
+// hasty is the device for an allocator that does not wait where it has to.
+type hasty struct{ *fakegpu.GPU }
+
+func (hasty) SynchronizeEvent(spec.EventHandle) error          { return nil }
+func (hasty) SynchronizeStream(spec.Device, spec.Stream) error { return nil }
+func (hasty) SynchronizeDevice(spec.Device) error              { return nil }
 
 // standInAllocator is PyTorch's for those who look at it.
 type standInAllocator struct {
@@ -98,6 +109,9 @@ func (a *standInAllocator) RecordStream(p spec.Ptr, dev spec.Device, s spec.Stre
 	if a.mistake == "crashes" && p>>9%8 == 5 {
 		fmt.Fprintln(os.Stderr, "nobody knows why\n\nPC=0x1\nit was so\nand so\nand more")
 		syscall.Exit(3)
+	}
+	if a.mistake == "forgets" {
+		return nil
 	}
 	return a.Allocator.RecordStream(p, dev, s)
 }
@@ -215,4 +229,22 @@ func written(t *testing.T, folder string) string {
 		}
 	}
 	return b.String()
+}
+
+// TestReleaseNumbers: releases are in order, one that is not known counts as 2.11, and from 2.10 on a pool may not be split.
+func TestReleaseNumbers(t *testing.T) {
+	for name, want := range map[string]struct {
+		number  int
+		noSplit bool
+	}{"2.6": {206, false}, "2.9": {209, false}, "2.10": {210, true}, "": {211, true}, "9.9": {211, true}} {
+		h, op := trace.Header{Release: name}, trace.Op{Kind: trace.OpPoolCreate, NoSplit: true}
+		fit(&op, &h)
+		if n := releaseNumber(&h); n != want.number || op.NoSplit != want.noSplit {
+			t.Errorf("%q: %d, %v", name, n, op.NoSplit)
+		}
+	}
+	op := trace.Op{Kind: trace.OpConfigure, Settings: "nonsense:1,max_split_size_mb:64"}
+	if fit(&op, &trace.Header{Release: "2.11"}); op.Settings != "max_split_size_mb:64" {
+		t.Error(op.Settings)
+	}
 }

@@ -4,6 +4,7 @@ package host
 
 import (
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -15,10 +16,11 @@ import (
 
 // A model of durations, for a schedule by time, read off traces of PyTorch 2.11 on H200s (docs/lab/many-gpus.md). The
 // host gives a piece of work each 24 to 42 microseconds, Python and all, and each 44 to 56 in programs whose backward pass
-// another thread runs, with modules and an optimizer. An allocation of the driver takes 80 to 250
-// unless copies from the host are under way. The first kernel of a name waits for its code, 4 to 20 ms, and the first
-// matrix product 90 for the library. Of half precision nearly each shape has a kernel of its own, and before it is loaded
-// the host waits until the device has nothing to do (18 kernels of 20 shapes). To pin memory takes 0.4 ms a MiB.
+// another thread runs, with modules and an optimizer. An allocation of the driver takes 80 to 250 unless copies from the
+// host are under way. The first kernel of some code waits until it is loaded, with all kernels of its source file, 3 to 24
+// ms, and the first matrix product 90 for the library. NCCL loads its code with its communicator. Of half precision nearly
+// each shape has a kernel of its own, and before it is loaded the host waits until the device has nothing to do (18 kernels
+// of 20 shapes). To pin memory takes 0.4 ms a MiB.
 const (
 	hostGives   = 33 * time.Microsecond
 	hostTrains  = 50 * time.Microsecond
@@ -46,41 +48,18 @@ const (
 // hostLink is how much slower bytes go to the host and from it than within a device.
 const hostLink = 64
 
+// withoutCode is what is no kernel.
+var withoutCode = []string{fakegpu.CopyIn, fakegpu.CopyOut, fakegpu.CopyOver, fill}
+
 // fill is what fills are called.
 const fill = "fill"
 
-// NCCL's watchdog of PyTorch sleeps for a tenth of a second between two looks at what is complete; the next
-// collective lets go of the tensors of what it has seen. It is late by more than that here, since the host's first
-// steps take longer than on two H200s. With half a second ZeRO holds a bucket until its third step, as in one of five
-// runs there, and so would a DDP that did not in nine.
-// If work takes so many times as long that next to none completes before the program waits for it, the watchdog sees
+// If work takes so many times as long that next to none completes before the program waits for it, NCCL's watchdog sees
 // nothing, and the host waits for no copy to allocate.
-const (
-	watchdogIsLate = 140 * time.Millisecond
-	blind          = 1000
-)
+const blind = 1000
 
-// What begins late if there is a seed, as was seen on H200s: now and then a device stops for some tenths of a
-// millisecond, and the ranks of FSDP1 wait for each other, 40 ms once in the first step and 5 in some later ones.
-const (
-	pauses       = 100 // one of so many pieces of work comes after a pause
-	longestPause = 500 * time.Microsecond
-	rankIsLate   = 2 * time.Millisecond // on average with the seed 1, twice as much with 2
-)
-
-// lateness is by how much work begins late, by chance. Equal seeds have equal times.
-func lateness(seed, rank uint64) func(name string, n uint64) time.Duration {
-	return func(name string, n uint64) time.Duration {
-		drawn := rand.New(rand.NewPCG(seed<<32|rank, n))
-		if strings.HasPrefix(name, collectives) {
-			return time.Duration(drawn.ExpFloat64() * float64(seed) * float64(rankIsLate))
-		}
-		if drawn.IntN(pauses) != 0 {
-			return 0
-		}
-		return time.Duration(drawn.Int64N(int64(longestPause)))
-	}
-}
+// stretch is for how long one of two ranks of FSDP1 was the faster one, on H200s.
+const stretch = 20 * time.Millisecond
 
 // durations are those of a GPU whose work takes so many times as long as the model says, and so the host.
 func durations(gpu gpus.GPU, slower, host float64, caller func() spec.Thread) fakegpu.Durations {
@@ -99,6 +78,7 @@ func durations(gpu gpus.GPU, slower, host float64, caller func() spec.Thread) fa
 		Call:   times(host, hostCalls), Memory: times(host, hostMemory), Pin: times(host, hostPins),
 		Page:  times(host, hostPage),
 		First: firsts(host, slower < blind),
+		Link:  hostLink,
 		Work: func(moved, operations uint64) (starts, computes time.Duration, share float64) {
 			seconds := max(float64(moved)*perByte, float64(operations)*perOperation)
 			computes = time.Duration(slower * seconds * float64(time.Second))
@@ -118,14 +98,25 @@ func durations(gpu gpus.GPU, slower, host float64, caller func() spec.Thread) fa
 	}
 }
 
-// firsts is what the first work of a name takes the host: the code of a kernel, the library of matrix products once, and
+// behind is how other ranks fall behind whose hosts take up to so many times as long as this one, or so much less: it
+// changes every stretch by chance, alike for equal seeds. Without a seed they always take as long as they can.
+func behind(most float64, seed, rank uint64) func(time.Duration) float64 {
+	return func(from time.Duration) float64 {
+		if seed == 0 {
+			return most - 1
+		}
+		return (most - 1) * (2*rand.New(rand.NewPCG(seed<<32|rank, uint64(from/stretch))).Float64() - 1)
+	}
+}
+
+// firsts is what the first work of some code takes the host: the code of a kernel, the library of matrix products once, and
 // then the code of each product that has another, which waits for the device.
 func firsts(host float64, waits bool) func(string, uint64) (time.Duration, bool) {
 	products := false
 	return func(name string, operations uint64) (time.Duration, bool) {
 		takes, product := hostFirst, operations > 0
 		switch {
-		case name == fakegpu.CopyIn || name == fakegpu.CopyOut || name == fakegpu.CopyOver || name == fill:
+		case slices.Contains(withoutCode, name) || strings.HasPrefix(name, collectives):
 			takes = 0
 		case product && products:
 			takes = hostLoads

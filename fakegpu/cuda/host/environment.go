@@ -28,7 +28,9 @@ const (
 	seedVariable      = "GAUGEBLOCK_CUDA_SEED"
 	slowerVariable    = "GAUGEBLOCK_CUDA_SLOWER"
 	hostVariable      = "GAUGEBLOCK_CUDA_HOST_SLOWER"
-	rankVariable      = "RANK" // that of torchrun
+	ranksVariable     = "GAUGEBLOCK_CUDA_RANKS_SLOWER"
+	rankVariable      = "RANK"       // that of torchrun
+	worldVariable     = "WORLD_SIZE" // the same
 	hazardsVariable   = "GAUGEBLOCK_CUDA_HAZARDS"
 	waitsVariable     = "GAUGEBLOCK_CUDA_WAITS"
 	faultsVariable    = "GAUGEBLOCK_CUDA_FAULTS"
@@ -40,6 +42,7 @@ const (
 	threadsVariable   = "GAUGEBLOCK_CUDA_THREADS"
 	logVariable       = "GAUGEBLOCK_CUDA_LOG"
 	watchdogVariable  = "GAUGEBLOCK_CUDA_WATCHDOG"
+	lateVariable      = "GAUGEBLOCK_CUDA_WATCHDOG_LATE"
 )
 
 // settings are the variables as far as they are read, with the first thing that is wrong.
@@ -116,14 +119,13 @@ func FromEnvironment(get func(string) string) (*Process, error) {
 	for i := range config.Devices {
 		config.Devices[i].Name = gpu.Name
 	}
-	seed, rank := s.number(seedVariable, 0), s.number(rankVariable, 0)
 	var p *Process
 	times := durations(gpu, s.factor(slowerVariable), s.factor(hostVariable), func() spec.Thread { return p.caller().Thread })
-	if seed != 0 {
-		times.Late = lateness(seed, rank)
+	if most := s.factor(ranksVariable); most != 1 && s.number(worldVariable, 1) > 1 {
+		times.Behind = behind(most, s.number(seedVariable, 0), s.number(rankVariable, 0))
 	}
 	byTime := fakegpu.ByTime(times)
-	config.Schedule = choose(s, scheduleVariable, []string{"eager", "lazy", "random", "time"}, nil, fakegpu.Lazy(), fakegpu.Random(cmp.Or(seed, 1)), byTime)
+	config.Schedule = choose(s, scheduleVariable, []string{"eager", "lazy", "random", "time"}, nil, fakegpu.Lazy(), fakegpu.Random(s.number(seedVariable, 1)), byTime)
 	hazards := choose(s, hazardsVariable, []string{"races", "owners", "off"}, 0, 1, 2)
 	config.Races, config.Hazards = hazards == 0, hazards == 1
 	threads := choose(s, threadsVariable, []string{"one", "own"}, false, true)
@@ -145,7 +147,7 @@ func FromEnvironment(get func(string) string) (*Process, error) {
 	p = NewProcess(machine.NewProcess())
 	p.Waits, p.Illegal, p.InHost, p.NoBytes = waits, true, inHost, bytes == "none"
 	p.CallersDiffer = true
-	p.setWatchdog(s, config.Schedule == byTime, seed)
+	p.setWatchdog(s, config.Schedule == byTime)
 	p.Blocking = choose(s, defaultVariable, []string{"flags", "ordinary", "legacy"}, true, false, true)
 	p.Log = s.log()
 	p.Threads = threads && hazards != 2
@@ -164,15 +166,14 @@ func FromEnvironment(get func(string) string) (*Process, error) {
 }
 
 // setWatchdog says what NCCL's watchdog sees: at places that the program tells, or by the clock of a schedule by time.
-func (p *Process) setWatchdog(s *settings, timed bool, seed uint64) {
+func (p *Process) setWatchdog(s *settings, timed bool) {
 	told := choose(s, watchdogVariable, []string{"real", "told"}, false, true)
 	if timed || told {
 		p.watchdog = newWatchdog(!timed)
 	}
-	if slower := s.factor(slowerVariable); timed && slower >= blind {
+	p.WatchdogLate = time.Duration(s.number(lateVariable, 0)) * time.Millisecond
+	if slower := s.factor(slowerVariable); slower >= blind {
 		p.WatchdogLate = time.Hour
-	} else if timed && seed != 0 {
-		p.WatchdogLate = watchdogIsLate
 	}
 }
 

@@ -465,7 +465,7 @@ func (p *Process) workOperation(operation C.int, w *words) (int, bool) {
 		})), true
 	case C.GAUGEBLOCK_KERNEL:
 		l := spec.Launch{Device: device(w[0]), Stream: stream(w[1]), Name: text(w[2])}
-		return number(g.LaunchSized(l, uint64(w[3]), uint64(w[4]))), true
+		return number(g.LaunchSized(l, uint64(w[3]), uint64(w[4]), uint64(w[5]))), true
 	case C.GAUGEBLOCK_COMPUTE:
 		return number(p.compute(w)), true
 	case C.GAUGEBLOCK_BYTES_IN_HOST:
@@ -526,9 +526,9 @@ func (p *Process) withoutBytes(operation C.int, w *words) (int, bool) {
 			return 0, false
 		case to:
 			clear(memory(w[2], w[6]))
-			name, moved = fakegpu.CopyOut, hostLink*uint64(w[6])
+			name, moved = fakegpu.CopyOut, uint64(w[6])
 		case from:
-			name, moved = fakegpu.CopyIn, hostLink*uint64(w[6])
+			name, moved = fakegpu.CopyIn, uint64(w[6])
 		default:
 			moved = 2 * uint64(w[6])
 		}
@@ -536,17 +536,17 @@ func (p *Process) withoutBytes(operation C.int, w *words) (int, bool) {
 		if inHost(w[2]) {
 			return 0, false
 		}
-		name, moved = fakegpu.CopyIn, hostLink*uint64(w[4])
+		name, moved = fakegpu.CopyIn, uint64(w[4])
 	case C.GAUGEBLOCK_COPY_OUT:
 		if inHost(w[3]) {
 			return 0, false
 		}
-		name, moved = fakegpu.CopyOut, hostLink*uint64(w[4])
+		name, moved = fakegpu.CopyOut, uint64(w[4])
 		clear(memory(w[2], w[4]))
 	default:
 		return 0, false
 	}
-	return number(p.GPU.LaunchSized(spec.Launch{Device: device(w[0]), Stream: stream(w[1]), Name: name}, moved, 0)), true
+	return number(p.GPU.LaunchSized(spec.Launch{Device: device(w[0]), Stream: stream(w[1]), Name: name}, moved, 0, 0)), true
 }
 
 // compute gives a stream a kernel that the host computes.

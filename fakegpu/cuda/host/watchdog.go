@@ -48,8 +48,9 @@ type streamOf struct {
 const (
 	watchdogName = "pt_nccl_watchdg"
 	collectives  = "nccl" // how the names of collectives begin
-	// It sleeps for so long between two looks, by the host's clock of a schedule by time.
-	watchdogLooks = 100 * time.Millisecond
+	// By the clock of a schedule by time it looks so often. It sleeps for ten times as long, but in another phase in each
+	// run, which is what it is late by. To look all the time would cost a wait for its thread in each collective.
+	watchdogLooks = 10 * time.Millisecond
 	// A program that calls the driver no more waits for the watchdog, as the end of a group of processes does.
 	watchdogIdle = 3 * time.Second
 	// After so many collectives between two places there is another place.

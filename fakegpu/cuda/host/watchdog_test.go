@@ -102,7 +102,7 @@ func TestAwaitWatchdog(t *testing.T) {
 		collective := func() {
 			p.awaitWatchdog()
 			p.watchdog.launched(streamOf{})
-			if err := p.GPU.LaunchSized(spec.Launch{Name: "ncclA"}, 0, 0); err != nil {
+			if err := p.GPU.LaunchSized(spec.Launch{Name: "ncclA"}, 0, 0, 0); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -106,12 +106,16 @@ int gaugeblock_occupancy(int threads, size_t shared) {
 int gaugeblock_launch_kernel(const char *name, void *stream) { return gaugeblock_launch_sized(name, stream, 0, 0); }
 
 int gaugeblock_launch_sized(const char *name, void *stream, uint64_t bytes, uint64_t operations) {
+	return gaugeblock_launch_of(NULL, name, stream, bytes, operations);
+}
+
+int gaugeblock_launch_of(const void *code, const char *name, void *stream, uint64_t bytes, uint64_t operations) {
 	uint64_t number, device;
 	int r = gaugeblock_stream(stream, gaugeblock_current_runtime(), &number, &device);
 	if (r != 0) {
 		return r;
 	}
-	WORDS(device, number, P(name), bytes, operations);
+	WORDS(device, number, P(name), bytes, operations, P(code));
 	return gaugeblock_do(GAUGEBLOCK_KERNEL, w);
 }
 

@@ -82,6 +82,8 @@ GAUGEBLOCK_API int gaugeblock_occupancy(int threads, size_t shared);
 // gaugeblock_launch_sized one that moves so many bytes and computes so many operations of single precision.
 GAUGEBLOCK_API int gaugeblock_launch_kernel(const char *name, void *stream);
 GAUGEBLOCK_API int gaugeblock_launch_sized(const char *name, void *stream, uint64_t bytes, uint64_t operations);
+// gaugeblock_launch_of is the same for a kernel of code that has others as well; NULL: it is alone.
+GAUGEBLOCK_API int gaugeblock_launch_of(const void *code, const char *name, void *stream, uint64_t bytes, uint64_t operations);
 
 // Memory of the host's that devices can reach: hostmemory.c. The functions that free are given the
 // kind; what is not of it is INVALID_VALUE.

@@ -236,7 +236,7 @@ static Error launch(const void *function, Dim grid, Dim block, void *stream) {
 	if (e.code != NULL && architecture_of(e.code) == 0) {
 		return gaugeblock_ended(NO_KERNEL_IMAGE);
 	}
-	return gaugeblock_ended(gaugeblock_launch_sized(e.name == NULL ? "kernel" : e.name, stream, moved(grid, block), 0));
+	return gaugeblock_ended(gaugeblock_launch_of(e.code, e.name == NULL ? "kernel" : e.name, stream, moved(grid, block), 0));
 }
 
 GAUGEBLOCK_API Error cudaLaunchKernel(const void *function, Dim grid, Dim block, void **arguments, size_t shared, void *stream) {
