@@ -2,7 +2,6 @@ package fakegpu
 
 import (
 	"fmt"
-	"strings"
 
 	"gaugeblock/spec"
 )
@@ -162,17 +161,6 @@ func (g *GPU) SetFreeMemory(dev spec.Device, bytes uint64) {
 	p.limit = p.used + min(bytes, rest)
 }
 
-// lateMemory is how many bytes of a device the driver still takes for a process.
-type lateMemory struct{ kernel, product uint64 }
-
-// SetLateMemory sets how many bytes of a device the driver takes at the next kernel of the process, and
-// at its next matrix product. It is not a call of the driver. It panics if the device does not exist.
-func (g *GPU) SetLateMemory(dev spec.Device, kernel, product uint64) {
-	g.machine.mu.Lock()
-	defer g.machine.mu.Unlock()
-	g.devices[dev].late = lateMemory{kernel, product}
-}
-
 // launches is called before work that is launched. Copies need neither code nor memory of the driver.
 func (v *view) launches(name string, bytes uint64) {
 	listener, is := v.addresses.(processListener)
@@ -188,15 +176,4 @@ func (v *view) launches(name string, bytes uint64) {
 			listener.launched(name)
 		}
 	}
-}
-
-// takeLate takes what the driver needs for a kernel.
-func (v *view) takeLate(kernel string) {
-	take := v.late.kernel
-	v.late.kernel = 0
-	if strings.HasPrefix(kernel, "cublas") {
-		take += v.late.product
-		v.late.product = 0
-	}
-	v.physical.limit -= min(take, v.physical.free())
 }

@@ -268,8 +268,8 @@ func TestKernels(t *testing.T) {
 		if !found {
 			t.Fatal(c.gpu)
 		}
-		kernel, product := gpu.Late()
-		expected := append(c.want, strconv.FormatUint(gpu.Memory-gpu.Context+kernel+product, 10))
+		late := gpu.Late()
+		expected := append(c.want, strconv.FormatUint(gpu.Memory-gpu.Context+late.Kernel+late.Product, 10))
 		out, _ := run(t, program, expected, "GAUGEBLOCK_CUDA_GPU="+c.gpu, "GAUGEBLOCK_CUDA_HAZARDS=off")
 		if out != "0 wrong\n" {
 			t.Errorf("%s: %s", c.gpu, out)

@@ -5,10 +5,18 @@ import sys
 from multiprocessing import spawn
 
 
+importing = False  # the program's modules, where run() would begin one child after the other
+
+
 def main() -> None:
+    from . import _child  # this module is __main__, too
+
     with open(sys.argv[1], "rb") as f:
-        spawn.prepare(pickle.load(f))
+        data = pickle.load(f)
+        _child.importing = True
+        spawn.prepare(data)
         fn, args = pickle.load(f)
+    _child.importing = False
     fn(*args)
 
 

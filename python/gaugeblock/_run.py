@@ -1,6 +1,7 @@
 """Runs a function in a child process on the fake GPU."""
 
 import json
+import os
 import pickle
 import subprocess
 import sys
@@ -65,17 +66,21 @@ def run(
 
     fn is a function at the top of a module, or a command such as ["python", "train.py"]. What it
     computes on the GPU is not there, and what it returns is lost. It must not use the GPU before,
-    nor does the child see what this process did to its modules.
+    nor does the child see what this process did to its modules. The child imports the module of fn: a
+    script that calls run() does so under if __name__ == "__main__", as with multiprocessing.
 
     gpu: one of those that "gaugeblock run --help" lists. memory: bytes of each GPU, if not as the
     GPU has. settings: as in PYTORCH_ALLOC_CONF. page, snapshot: files for an HTML page and for
     PyTorch's memory snapshot. values: False runs without true values of integers. sites: details has
     the lines that hold the memory at the peak.
 
-    Running out of memory is a Result. Another error of fn raises ProgramError; GaugeblockError says
-    that there is no fake GPU for this system, or that an argument makes no sense."""
+    Running out of memory is a Result. Another error of fn raises ProgramError; TypeError says that
+    the child cannot get fn or its arguments, GaugeblockError that there is no fake GPU for this
+    system, or that an argument makes no sense."""
+    if importing():
+        raise GaugeblockError('run() is called while the child of run() imports this program: call it under if __name__ == "__main__"')
     with tempfile.TemporaryDirectory(prefix="gaugeblock-") as folder:
-        command = child(fn, args, Path(folder) / "call") if callable(fn) else list(fn)
+        command = child(fn, args, Path(folder) / "call") if callable(fn) else words(fn, args)
         answer = Path(folder) / "result.json"
         flags = [f"--gpu={gpu}", f"--gpus={gpus}", f"--json={answer}", f"--values={'true' if values else 'none'}"]
         flags += [f"--memory={memory}B"] if memory is not None else []
@@ -92,8 +97,28 @@ def run(
         return result(json.loads(answer.read_text(encoding="utf-8")), output)
 
 
+def importing() -> bool:
+    """Whether this is a child of run() that has not yet come to its function."""
+    from . import _child
+
+    return _child.importing
+
+
+def words(command: Sequence[str], args: Sequence[Any]) -> List[str]:
+    """A command, which is no text, since a text has no words, and has its arguments in it."""
+    if isinstance(command, (str, bytes, os.PathLike)):
+        raise TypeError(f'give a function, or a command as a list, such as ["python", "train.py"]: not {command!r}')
+    if args:
+        raise TypeError(f"a command has its arguments in its list: {args!r} would be lost")
+    return [os.fspath(word) for word in command]
+
+
 def child(fn: Callable[..., Any], args: Sequence[Any], file: Path) -> List[str]:
     """The command of a child that calls a function, found as multiprocessing finds it."""
+    main = sys.modules["__main__"]
+    in_file = getattr(main, "__spec__", None) is not None or os.path.exists(getattr(main, "__file__", None) or "")
+    if getattr(fn, "__module__", None) == "__main__" and not in_file:
+        raise TypeError(f"the child process cannot find {fn!r}, which was typed at a prompt or in a notebook: put it in a file and import that")
     data = spawn.get_preparation_data("gaugeblock")
     for name in ("authkey", "start_method"):
         data.pop(name, None)

@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import os
 import pickle
 import tempfile
 from pathlib import Path
@@ -23,13 +24,15 @@ def files(snapshots: Sequence[Snapshot]) -> Iterator[Sequence[str]]:
                 file = Path(folder) / f"snapshot{number}.pickle"
                 file.write_bytes(pickle.dumps(snapshot))
                 snapshot = file
-            names.append(str(snapshot))
+            if not isinstance(snapshot, (str, os.PathLike)):
+                raise TypeError(f"a snapshot is a file, or what torch.cuda.memory._snapshot() returns, not a {type(snapshot).__name__}")
+            names.append(os.fspath(snapshot))
         yield names
 
 
 def whatif(
     snapshot: Snapshot,
-    settings: Sequence[str] = (),
+    settings: Union[str, Sequence[str]] = (),
     limit: Optional[int] = None,
     device_memory: Optional[int] = None,
     search: bool = False,
@@ -39,10 +42,10 @@ def whatif(
     --json" prints, with sizes in bytes: verdict, and a row for each of the settings.
 
     snapshot: a file, or what torch.cuda.memory._snapshot() returned; it needs its history. settings:
-    as in PYTORCH_ALLOC_CONF; empty: the usual ones. limit, device_memory: bytes of a memory
+    each as in PYTORCH_ALLOC_CONF; empty: the usual ones. limit, device_memory: bytes of a memory
     fraction, and of the device. search: also the smallest limit. pytorch: a release, such as "2.13".
     """
-    flags = [f"--settings={text}" for text in settings]
+    flags = [f"--settings={text}" for text in ([settings] if isinstance(settings, str) else settings)]
     flags += [f"--limit={limit}B"] if limit is not None else []
     flags += [f"--device-memory={device_memory}B"] if device_memory is not None else []
     flags += ["--search"] if search else []

@@ -12,6 +12,7 @@ import gc
 import json
 import os
 import pickle
+import re
 import select
 import signal
 import sys
@@ -75,27 +76,30 @@ def load_libraries(folder):
     sys.setdlopenflags(sys.getdlopenflags() & ~os.RTLD_NOW | os.RTLD_LAZY)
 
 
+def folders_of(*parts):
+    """Where libraries of NVIDIA are: in the user's wheels, or in the environment as conda installs them."""
+    folders = [os.path.join(path, "nvidia", part) for path in sys.path for part in parts] + [os.path.join(sys.prefix, "lib")]
+    return [folder for folder in folders if os.path.isdir(folder)]
+
+
 def users_libraries():
-    """Libraries that are better taken from the user's wheels, if they are there: the run-time compiler.
+    """Libraries that are better the user's own, if they are there: the run-time compiler.
     It looks for its builtins by their name alone, and cuDNN for it, so they are loaded here."""
     found = set()
-    for path in sys.path:
-        for part in ("cuda_nvrtc/lib", "cu13/lib", "cu12/lib"):
-            folder = os.path.join(path, "nvidia", part)
-            if os.path.isdir(folder):
-                compilers = [n for n in os.listdir(folder) if n.startswith("libnvrtc.so.")]
-                for name in [n for n in os.listdir(folder) if n.startswith("libnvrtc-builtins.so.")] + compilers:
-                    ctypes.CDLL(os.path.join(folder, name), ctypes.RTLD_GLOBAL)
-                found.update(compilers)
+    for folder in folders_of("cuda_nvrtc/lib", "cu13/lib", "cu12/lib"):
+        compilers = [n for n in os.listdir(folder) if re.fullmatch(r"libnvrtc\.so\.\d+", n)]
+        for name in [n for n in os.listdir(folder) if n.startswith("libnvrtc-builtins.so.")] + compilers:
+            ctypes.CDLL(os.path.join(folder, name), ctypes.RTLD_GLOBAL)
+        found.update(compilers)
     return found
 
 
 def tell_cudnn():
-    """Which cuDNN there is in the user's wheels, and which one torch was built with."""
+    """Which cuDNN there is, and which one torch was built with."""
     from importlib import metadata
 
-    folders = (os.path.join(path, "nvidia", "cudnn", "lib") for path in sys.path)
-    library = next((os.path.join(f, "libcudnn.so.9") for f in folders if os.path.exists(os.path.join(f, "libcudnn.so.9"))), "")
+    libraries = (os.path.join(folder, "libcudnn.so.9") for folder in folders_of("cudnn/lib"))
+    library = next((path for path in libraries if os.path.exists(path)), "")
     off = os.environ.get("GAUGEBLOCK_RUN_CUDNN") == "none"
     try:
         needs = [need.partition(";")[0].strip() for need in metadata.requires("torch") or []]
@@ -188,12 +192,15 @@ def steps_hook(*_):
     let_watchdog_look()
 
 
-def let_watchdog_look(group_ends=False):
+AT_PLACE, AT_END_OF_GROUP, AT_END = range(3)
+
+
+def let_watchdog_look(at=AT_PLACE):
     """The next collective lets go of the tensors of those that NCCL's watchdog has seen as complete. On a GPU it looks
     every tenth of a second; here it does in these places."""
     distributed = sys.modules.get("torch.distributed")
     if distributed is not None and distributed.is_available() and distributed.is_initialized():
-        ctypes.CDLL("libcuda.so.1").gaugeblock_watchdog_looks(int(group_ends))
+        ctypes.CDLL("libcuda.so.1").gaugeblock_watchdog_looks(at)
 
 
 def watch_places(torch):
@@ -209,7 +216,7 @@ def before(module, name):
 
     @functools.wraps(function)
     def looked_at(*arguments, **others):
-        let_watchdog_look(name == "destroy_process_group")
+        let_watchdog_look(AT_END_OF_GROUP if name == "destroy_process_group" else AT_PLACE)
         return function(*arguments, **others)
 
     setattr(module, name, looked_at)
@@ -273,7 +280,7 @@ def wait_for_question():
 
 
 def watch_for_its_end():
-    atexit.register(write_answer)
+    atexit.register(at_end)
     try:
         wait_for_question()
     except OSError:
@@ -293,6 +300,7 @@ def watch_for_its_end():
     def excepthook(kind, value, trace):
         global uncaught
         uncaught = name_of(value)
+        nccl_without_memory(trace)
         hook(kind, value, trace)
 
     sys.excepthook = excepthook
@@ -307,13 +315,30 @@ def name_of(error):
     return next((k for k in kinds if k.endswith("OutOfMemoryError")), kinds[0])
 
 
-def out_of_memory(device, asked, limit, free):
-    """The allocator has no memory for a request, and is about to raise torch.OutOfMemoryError."""
+def nccl_without_memory(trace):
+    """The program ends with an error of NCCL, which had no memory for its own buffers."""
+    if not uncaught.endswith(".DistBackendError"):
+        return
+    lacks = (ctypes.c_uint64 * 2)()
+    ctypes.CDLL(os.path.join(os.environ["GAUGEBLOCK_RUN_LIBRARIES"], "libnccl.so.2")).gaugeblock_nccl_lacks(lacks)
+    if lacks[0] == 0:
+        return
+    while trace.tb_next is not None:
+        trace = trace.tb_next
+    import torch
+
+    device = torch.cuda.current_device()
+    out_of_memory(device, lacks[0], torch.cuda.get_device_properties(device).total_memory, lacks[1], users_line(trace.tb_frame), "NCCL")
+
+
+def out_of_memory(device, asked, limit, free, found=None, by=""):
+    """The allocator has no memory for a request, and is about to raise torch.OutOfMemoryError; or another library has none."""
     import torch
 
     stats = torch.cuda.memory_stats(device)
-    at, function = place()
+    at, function = found or place()
     ooms.append({
+        **({"by": by} if by else {}),
         "device": device, "asked": asked, "limit": limit, "free": free, "step": steps, "at": at, "function": function,
         "reserved": stats["reserved_bytes.all.current"], "allocated": stats["allocated_bytes.all.current"],
         "requested": stats["requested_bytes.all.current"],
@@ -396,6 +421,11 @@ def undisturbed():
             pass
 
 
+def at_end():
+    write_answer()
+    let_watchdog_look(AT_END)
+
+
 def write_answer(last=True):
     global written
     if last and not written:
@@ -431,7 +461,7 @@ def dump_snapshot(torch, path):
     thread that made it runs no Python: it gets the line at which the main thread waited."""
     snapshot = torch.cuda.memory._snapshot()
     for device, entries in enumerate(snapshot["device_traces"]):
-        failures = [o for o in ooms if o["device"] == device]
+        failures = [o for o in ooms if o["device"] == device and "by" not in o]
         recorded = [e for e in entries if e["action"] == "oom"]
         if len(failures) != len(recorded) or HISTORY != "stacks":
             continue

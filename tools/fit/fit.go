@@ -135,15 +135,16 @@ func tryOf(r *run.Result, value int) (Try, error) {
 	}
 	switch failed := r.EndedWithoutMemory(); {
 	case failed != nil:
-		t.At, t.InPieces = failed.At, failed.InPieces()
+		t.At, t.InPieces, t.Asked = failed.At, failed.InPieces(), failed.Asked
 		return t, nil
 	case r.Status != 0:
 		return t, fmt.Errorf("the program ended with %d, and not for want of memory", r.Status)
-	case device == nil:
-		return t, errors.New("the program has allocated no memory of a GPU")
 	}
 	for _, p := range r.Processes {
 		t.Failed += len(p.OOMs)
+	}
+	if device == nil && t.Failed == 0 {
+		return t, errors.New("the program has allocated no memory of a GPU")
 	}
 	t.Fits = true
 	return t, nil

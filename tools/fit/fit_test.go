@@ -141,8 +141,9 @@ func TestTryOf(t *testing.T) {
 		outcome string
 	}{
 		"runs":              {run.Result{Processes: []run.Answer{{Devices: device}}}, "runs"},
-		"goes on":           {run.Result{Processes: []run.Answer{{Devices: device, OOMs: oom}}}, "runs; 1 requests failed for want of memory, and it went on"},
+		"goes on":           {run.Result{Processes: []run.Answer{{Devices: device, OOMs: oom}}}, "runs; it went on after 1 failed request"},
 		"no GPU":            {run.Result{}, ""},
+		"no request served": {run.Result{Processes: []run.Answer{{OOMs: oom}}}, "runs; it went on after 1 failed request"},
 		"in pieces":         {run.Result{Status: 1, Processes: []run.Answer{{Devices: device, OOMs: []run.OutOfMemory{{At: "x.py:1", Asked: 2, Reserved: 3, Allocated: 1, Limit: 3}}, Uncaught: "torch.OutOfMemoryError"}}}, "out of memory at x.py:1: enough memory, but in pieces"},
 		"exits by itself":   {run.Result{Status: 5, Processes: []run.Answer{{Devices: device, OOMs: oom}}}, "out of memory at x.py:1"},
 		"another exception": {run.Result{Status: 1, Processes: []run.Answer{{Devices: device, OOMs: oom, Uncaught: "builtins.KeyError"}}}, ""},

@@ -18,6 +18,7 @@ type Try struct {
 	Failed        int         `json:"failed_requests,omitempty"` // for want of memory, after which the program went on
 	At            string      `json:"at,omitempty"`              // the line at which memory ran out
 	InPieces      bool        `json:"in_pieces,omitempty"`       // then there was enough of it, but not in one piece
+	Asked         uint64      `json:"asked,omitempty"`           // bytes, in the request with which it ran out
 	Seconds       float64     `json:"seconds"`
 	ran           *run.Result // nil: it was not a run
 }

@@ -69,21 +69,55 @@ func (a *Answer) lines() []string {
 	if a.Interrupted {
 		lines = append(lines, "interrupted: the answer so far")
 	}
-	for _, value := range a.Exceptions {
-		lines = append(lines, fmt.Sprintf("%d does not fit though a larger one does: the memory does not grow with %s, so that still larger ones may fit too", value, a.name()))
+	if len(a.Exceptions) > 0 {
+		lines = append(lines, fmt.Sprintf("%s though a larger one does: the memory does not grow with %s, so that still larger ones may fit too", doNotFit(a.Exceptions), a.name()))
 	}
 	if last := a.nextAbove(); last != nil && last.InPieces {
 		lines = append(lines, fmt.Sprintf("with %d there was enough memory, but in pieces: gaugeblock run says whether other --settings help", last.Value))
 	}
-	for _, t := range a.Tries {
-		if a.Largest != nil && t.Value == *a.Largest && t.Failed > 0 {
-			lines = append(lines, fmt.Sprintf("with %d requests failed for want of memory, and the program took less: on a GPU the edge may be beside it", t.Value))
-		}
-	}
+	lines = append(lines, a.tookLess()...)
 	if a.same() {
 		lines = append(lines, fmt.Sprintf("the peak was the same with all values: does the program read %s?", a.name()))
 	}
 	return lines
+}
+
+// doNotFit is that of some values, in words.
+func doNotFit(values []int) string {
+	if len(values) == 1 {
+		return fmt.Sprintf("%d does not fit", values[0])
+	}
+	words := make([]string, len(values))
+	for i, value := range values {
+		words[i] = fmt.Sprint(value)
+	}
+	return strings.Join(words, ", ") + " do not fit"
+}
+
+// tookLess says that the program took less memory with the answer than it first asked for: where it makes its batches
+// smaller then, the answer is not the batch that it ran with.
+func (a *Answer) tookLess() (lines []string) {
+	without := -1
+	for _, t := range a.Tries {
+		switch {
+		case t.Fits && t.Failed == 0:
+			without = t.Value
+		case t.Fits && a.Largest != nil && t.Value == *a.Largest:
+			lines = append(lines, fmt.Sprintf("with %d the program went on after %s with less: on a GPU the edge may be beside it", t.Value, failures(t.Failed)))
+		}
+	}
+	if lines != nil && without >= 0 {
+		lines = append(lines, fmt.Sprintf("if it makes its batches smaller then: the largest value tried without a failure is %d", without))
+	}
+	return lines
+}
+
+// failures are so many requests in words.
+func failures(n int) string {
+	if n == 1 {
+		return "1 failed request"
+	}
+	return fmt.Sprintf("%d failed requests", n)
 }
 
 // nextAbove is the smallest value above the answer that does not fit, nil if none was tried.
@@ -96,13 +130,13 @@ func (a *Answer) nextAbove() *Try {
 	return nil
 }
 
-// same reports whether different values had the same peak.
+// same reports whether different values had the same peak, and where memory ran out the same request.
 func (a *Answer) same() bool {
 	if len(a.Tries) < 2 {
 		return false
 	}
 	for _, t := range a.Tries {
-		if t.PeakAllocated != a.Tries[0].PeakAllocated {
+		if t.PeakAllocated != a.Tries[0].PeakAllocated || t.Asked != a.Tries[0].Asked {
 			return false
 		}
 	}
@@ -122,7 +156,7 @@ func (t *Try) Outcome() string {
 		}
 		return text
 	case t.Failed > 0:
-		return fmt.Sprintf("runs; %d requests failed for want of memory, and it went on", t.Failed)
+		return fmt.Sprintf("runs; it went on after %s", failures(t.Failed))
 	}
 	return "runs"
 }

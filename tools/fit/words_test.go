@@ -3,6 +3,7 @@ package fit
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -22,14 +23,15 @@ func TestTell(t *testing.T) {
 	const want = `value  peak reserved  allocated  on t4 (15.00 GiB)
 1      20.00 MiB      10.00 MiB  runs
 2      40.00 MiB      30.00 MiB  out of memory at train.py:7
-3      60.00 MiB      50.00 MiB  runs; 2 requests failed for want of memory, and it went on
+3      60.00 MiB      50.00 MiB  runs; it went on after 2 failed requests
 14     0 bytes        0 bytes    out of memory: enough memory, but in pieces
 15     0 bytes        0 bytes    out of memory
 largest value that fits: 3 or more
 interrupted: the answer so far
 2 does not fit though a larger one does: the memory does not grow with value, so that still larger ones may fit too
 with 14 there was enough memory, but in pieces: gaugeblock run says whether other --settings help
-with 3 requests failed for want of memory, and the program took less: on a GPU the edge may be beside it
+with 3 the program went on after 2 failed requests with less: on a GPU the edge may be beside it
+if it makes its batches smaller then: the largest value tried without a failure is 1
 a doubt
 `
 	if got := told(a); got != want {
@@ -45,11 +47,32 @@ the peak was the same with all values: does the program read BATCH?
 	if got := told(a); got != same {
 		t.Errorf("it says\n%s\nand not\n%s", got, same)
 	}
+	a = Answer{GPU: "t4", Memory: spec.GiB, Sure: true, Low: 8, High: 20, Tries: []Try{{Value: 8, Asked: 3 * spec.GiB}, {Value: 9, Asked: 4 * spec.GiB}}}
+	const none = `value  peak reserved  allocated  on t4 (1024.00 MiB)
+8      0 bytes        0 bytes    out of memory
+9      0 bytes        0 bytes    out of memory
+largest value that fits: none
+`
+	if got := told(a); got != none {
+		t.Errorf("it says\n%s\nand not\n%s", got, none)
+	}
+	for name, c := range map[string]struct {
+		a    Answer
+		want []string
+	}{
+		"the same request fails": {Answer{Name: "N", Sure: true, Tries: []Try{{Value: 8, Asked: 3}, {Value: 9, Asked: 3}}}, []string{"the peak was the same with all values: does the program read N?"}},
+		"several do not fit":     {Answer{Largest: &three, Sure: true, Exceptions: []int{1, 2}}, []string{"1, 2 do not fit though a larger one does: the memory does not grow with value, so that still larger ones may fit too"}},
+		"always with less":       {Answer{Largest: &three, Sure: true, Tries: []Try{{Value: 3, Fits: true, Failed: 1}}}, []string{"with 3 the program went on after 1 failed request with less: on a GPU the edge may be beside it"}},
+	} {
+		if got := c.a.lines()[1:]; !slices.Equal(got, c.want) {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
 	var all strings.Builder
 	TellAll(&all, []Answer{{GPU: "t4", Memory: 15 * spec.GiB, Sure: true, High: 9, Doubts: []string{"not told"}}, {GPU: "h200", Memory: 140 * spec.GiB, High: 9, Largest: &three, Sure: true, Tries: tries, Doubts: []string{"a doubt"}}})
 	const table = `GPU   memory      largest value  peak reserved  
 t4    15.00 GiB   none                          
-h200  140.00 GiB  3              60.00 MiB      with 14 there was enough memory, but in pieces: gaugeblock run says whether other --settings help; with 3 requests failed for want of memory, and the program took less: on a GPU the edge may be beside it
+h200  140.00 GiB  3              60.00 MiB      with 14 there was enough memory, but in pieces: gaugeblock run says whether other --settings help; with 3 the program went on after 2 failed requests with less: on a GPU the edge may be beside it; if it makes its batches smaller then: the largest value tried without a failure is 1
 a doubt
 `
 	if got := all.String(); got != table {

@@ -67,6 +67,7 @@ type Device struct {
 
 // OutOfMemory is a request that the allocator could not serve. Sizes are in bytes.
 type OutOfMemory struct {
+	By        string `json:"by,omitempty"` // the library that asked; "": PyTorch's allocator
 	Device    int    `json:"device"`
 	Asked     uint64 `json:"asked"`
 	Limit     uint64 `json:"limit"` // memory of the device, or less if the program has set a limit

@@ -102,5 +102,6 @@ func (r *Result) EndedWithoutMemory() *OutOfMemory {
 }
 
 func (a *Answer) endedByOutOfMemory() bool {
-	return a.Uncaught == "torch.OutOfMemoryError" || a.Uncaught == "torch.cuda.OutOfMemoryError"
+	last := len(a.OOMs) - 1
+	return a.Uncaught == "torch.OutOfMemoryError" || a.Uncaught == "torch.cuda.OutOfMemoryError" || last >= 0 && a.OOMs[last].By != ""
 }

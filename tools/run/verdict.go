@@ -103,7 +103,11 @@ func (r *Result) memoryLine(device *Device) string {
 	if !ended {
 		what = "it went on after a failed request"
 	}
-	text := fmt.Sprintf(" (step %d): asked %s; free %s, idle %s", f.Step, size(f.Asked), size(f.free()), size(f.idle()))
+	asked := "asked"
+	if f.By != "" {
+		asked = f.By + " asked"
+	}
+	text := fmt.Sprintf(" (step %d): %s %s; free %s, idle %s", f.Step, asked, size(f.Asked), size(f.free()), size(f.idle()))
 	if f.At != "" {
 		what += " at "
 	}
@@ -115,13 +119,22 @@ func (f *OutOfMemory) idle() uint64 { return f.Reserved - min(f.Allocated, f.Res
 func (f *OutOfMemory) free() uint64 { return min(f.Free, f.Limit-min(f.Reserved, f.Limit)) }
 
 // InPieces reports whether there was enough memory, but not in one piece.
-func (f *OutOfMemory) InPieces() bool { return f.Asked > 0 && f.idle()+f.free() >= f.Asked }
+func (f *OutOfMemory) InPieces() bool {
+	return f.By == "" && f.Asked > 0 && f.idle()+f.free() >= f.Asked
+}
 
 // advice says what to try, and why.
 func (r *Result) advice(device *Device) string {
 	f, _ := r.Failure()
 	if f == nil {
 		return r.smallerGPU(device)
+	}
+	if f.By != "" {
+		text := f.By + " takes memory beside PyTorch's: try smaller batches"
+		if larger, found := smallest(f.Limit + 1); found {
+			text += fmt.Sprintf(", or at least --gpu %s", larger.Word)
+		}
+		return text
 	}
 	if f.InPieces() {
 		return "enough memory, but in pieces: " + r.Settings.try()

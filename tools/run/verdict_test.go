@@ -22,6 +22,7 @@ func TestVerdict(t *testing.T) {
 	full := OutOfMemory{Asked: 2 * gib, Limit: 24 * gib, Free: gib, Step: 3, At: "train.py:88", Reserved: 22 * gib, Allocated: 22 * gib}
 	pieces := OutOfMemory{Asked: 2 * gib, Limit: 24 * gib, Free: gib, Reserved: 22 * gib, Allocated: 18 * gib}
 	limited := OutOfMemory{Asked: 2 * gib, Limit: 8 * gib, Free: 16 * gib, Reserved: 7 * gib, Allocated: 7 * gib}
+	ofNCCL := OutOfMemory{By: "NCCL", Asked: 2 * gib, Limit: 15 * gib, Free: gib, Step: 3, At: "train.py:88", Reserved: 12 * gib, Allocated: 9 * gib}
 	deep := full
 	deep.At = "../../projects/model/experiments/training/loop/train.py:88"
 	const ended = "torch.OutOfMemoryError"
@@ -59,6 +60,9 @@ func TestVerdict(t *testing.T) {
 			[]string{"enough memory, but in pieces: try smaller batches; no setting compared suffices"}},
 		"full, and settings all the same": {Result{GPU: "4090", Memory: 24 * gib, Settings: &OtherSettings{Advised: "roundup_power2_divisions:4", Sure: true}, Processes: []Answer{{Uncaught: ended, OOMs: []OutOfMemory{full}, Devices: []Device{ran}}}},
 			[]string{"1024.00 MiB lack: try --settings roundup_power2_divisions:4\n"}},
+		"NCCL has none": {Result{GPU: "t4", Memory: 14 * gib, Status: 1, Processes: []Answer{{Uncaught: "torch.distributed.DistBackendError", OOMs: []OutOfMemory{ofNCCL}, Devices: []Device{ran}}}},
+			[]string{"out of memory at train.py:88 (step 3): NCCL asked 2.00 GiB; free 1024.00 MiB, idle 3.00", "NCCL takes memory beside PyTorch's: try smaller batches, or at least --gpu l4\n"}},
+		"NCCL has none on the largest": {Result{Memory: 999 * gib, Processes: []Answer{{OOMs: []OutOfMemory{{By: "NCCL", Asked: 1, Limit: 999 * gib}}, Devices: []Device{ran}}}}, []string{"try smaller batches\n"}},
 		"caught": {Result{Memory: 24 * gib, Processes: []Answer{{OOMs: []OutOfMemory{limited}, Devices: []Device{ran}}}},
 			[]string{"it went on after a failed request (step 0): asked 2.00 GiB; free 1024.00 MiB"}},
 		"ranks": {Result{Processes: []Answer{{Rank: "0", Devices: []Device{{}}}, {Rank: "1", Devices: []Device{ran}}}}, []string{"rank 1 of 2"}},

@@ -55,7 +55,7 @@ func standIn() {
 		if err != nil {
 			return nil, err
 		}
-		return &standInAllocator{a.(*alloc.Allocator), mistake}, nil
+		return &standInAllocator{Allocator: a.(*alloc.Allocator), mistake: mistake}, nil
 	}
 }
 
@@ -70,6 +70,42 @@ func (hasty) SynchronizeDevice(spec.Device) error              { return nil }
 type standInAllocator struct {
 	*alloc.Allocator
 	mistake string
+	held    []spec.HistoryEntry // of the order in which frees are told
+	tell    func(spec.HistoryEntry)
+}
+
+// OnTrace tells entries; of several frees that are completed one after the other, perhaps the last first.
+func (a *standInAllocator) OnTrace(f func(spec.HistoryEntry)) error {
+	if a.mistake != "reorders" {
+		return a.Allocator.OnTrace(f)
+	}
+	a.tell = f
+	return a.Allocator.OnTrace(func(e spec.HistoryEntry) {
+		if e.Action != spec.ActionFreeCompleted {
+			a.told()
+			f(e)
+			return
+		}
+		a.held = append(a.held, e)
+	})
+}
+
+// told tells the frees that were held back.
+func (a *standInAllocator) told() {
+	for _, e := range slices.Backward(a.held) {
+		a.tell(e)
+	}
+	a.held = nil
+}
+
+func (a *standInAllocator) Free(p spec.Ptr) error {
+	defer a.told()
+	return a.Allocator.Free(p)
+}
+
+func (a *standInAllocator) EmptyCache() error {
+	defer a.told()
+	return a.Allocator.EmptyCache()
 }
 
 func (a *standInAllocator) StatsWithCalls(spec.Device) {}
@@ -96,6 +132,7 @@ func (a *standInAllocator) Snapshot() (spec.Snapshot, error) {
 }
 
 func (a *standInAllocator) Malloc(r spec.Request) (spec.Ptr, error) {
+	defer a.told()
 	switch {
 	case a.mistake == "larger" && r.Bytes > 30<<20:
 		r.Bytes += 512

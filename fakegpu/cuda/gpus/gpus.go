@@ -52,13 +52,14 @@ var (
 	geforce50 = &architecture{12, 0, 102400, 101376, 1024, 1536, 24, true}
 )
 
-// Late is what of Context a process takes only at its first kernel, and at its first matrix product: 0 of GPUs that
-// nobody has measured.
-func (g GPU) Late() (kernel, product uint64) {
-	if g.Context != contextHopper {
-		return 0, 0
+// Late is what of Context a process takes only at its first kernel and its first matrix product, and what it takes
+// beside: of cuDNN, and of the second handle of cuBLAS and of cuDNN. It is nothing of GPUs that nobody has measured.
+func (g GPU) Late() (late struct{ Kernel, Product, Plan, SecondProduct, SecondPlan uint64 }) {
+	if g.Context == contextHopper {
+		late.Kernel, late.Product, late.SecondProduct = kernelHopper, productHopper, handleHopper
+		late.Plan, late.SecondPlan = planHopper, planHopper
 	}
-	return kernelHopper, productHopper
+	return late
 }
 
 // hundredths gives the bytes of a size that a message of PyTorch has in hundredths of a GiB,
@@ -70,6 +71,8 @@ const (
 	contextOther  = 500 * mib
 	kernelHopper  = 96468992 // code of the first kernels
 	productHopper = 69206016 // cublas
+	handleHopper  = 64 * mib // of cublas
+	planHopper    = 10 * mib // code of cudnn: forward, and backward
 	contextHopper = 552402944 + kernelHopper + productHopper
 )
 

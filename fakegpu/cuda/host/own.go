@@ -61,8 +61,10 @@ func (p *Process) ownOperation(operation C.int, w *words) (int, bool) {
 		p.order(uint64(w[0]), operation == C.GAUGEBLOCK_ACQUIRE)
 		return 0, true
 	case C.GAUGEBLOCK_WATCHDOG_LOOKS:
-		p.looks(w[0] != 0)
+		p.looks(w[0] == C.GAUGEBLOCK_AT_END_OF_GROUP)
 		return 0, true
+	case C.GAUGEBLOCK_HANDLE:
+		return p.handle(device(w[0]), w[1]), true
 	case C.GAUGEBLOCK_LACKS:
 		p.lacks(text(w[0]))
 		return 0, true
@@ -70,6 +72,22 @@ func (p *Process) ownOperation(operation C.int, w *words) (int, bool) {
 		return p.finish(), true
 	}
 	return 0, false
+}
+
+// handle tells the GPU of a handle of a library.
+func (p *Process) handle(dev spec.Device, of C.uint64_t) int {
+	if dev < 0 || int(dev) >= p.GPU.DeviceCount() {
+		return 101
+	}
+	switch of {
+	case C.GAUGEBLOCK_OF_CUBLAS:
+		p.GPU.MakeHandle(dev, fakegpu.CuBLAS)
+	case C.GAUGEBLOCK_OF_CUDNN:
+		p.GPU.MakeHandle(dev, fakegpu.CuDNN)
+	case C.GAUGEBLOCK_OF_NCCL:
+		p.GPU.SecondHandleIsCounted(dev)
+	}
+	return 0
 }
 
 func (p *Process) hazard(w *words) int {

@@ -36,6 +36,7 @@ type watchdog struct {
 	unseen  map[spec.EventHandle]bool // ends that it can see and has not seen
 	threads map[int]bool              // that have seen something since the last wait
 	absent  bool                      // nobody looks
+	ends    atomic.Bool               // the program ends: whatever is over is seen
 	idle    time.Time                 // since when calls is what it is
 	counted uint64
 }
@@ -193,6 +194,10 @@ func (d *watchdog) sawSome() bool {
 
 // seen reports whether the watchdog sees the end of a collective that is not hidden from it.
 func (p *Process) seen(e spec.EventHandle) bool {
+	if p.watchdog.ends.Load() {
+		complete, err := p.GPU.QueryEvent(e)
+		return complete && err == nil
+	}
 	return p.GPU.EventSeen(e, watchdogLooks, p.WatchdogLate)
 }
 
@@ -227,11 +232,25 @@ func (p *Process) watches(operation C.int, w *words) {
 			p.awaitWatchdog()
 			p.watchdog.launched(streamOf{device(w[0]), stream(w[1])})
 		}
+	case C.GAUGEBLOCK_WATCHDOG_LOOKS:
+		if w[0] == C.GAUGEBLOCK_AT_END {
+			p.programEnds()
+		}
 	case C.GAUGEBLOCK_EVENT_RECORD:
 		p.watchdog.recorded(spec.EventHandle(w[0]), streamOf{device(w[1]), stream(w[2])})
 	case C.GAUGEBLOCK_EVENT_DESTROY:
 		p.watchdog.destroyed(spec.EventHandle(w[0]))
 	}
+}
+
+// programEnds waits for the watchdog. A collective that it has not seen as complete when the libraries end, where groups
+// of processes were not destroyed, ends the program by a signal.
+func (p *Process) programEnds() {
+	p.watchdog.mu.Lock()
+	p.watchdog.look()
+	p.watchdog.mu.Unlock()
+	p.watchdog.ends.Store(true)
+	p.awaitWatchdog()
 }
 
 // looks is a place where the program says that the watchdog looks, of which a schedule by time has no need, or that a

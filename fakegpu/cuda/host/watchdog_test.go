@@ -4,6 +4,7 @@ package host
 
 import (
 	"runtime"
+	"sync/atomic"
 	"testing"
 	"time"
 	"unsafe"
@@ -78,6 +79,36 @@ func TestWatchdogSees(t *testing.T) {
 	is(100, false, false)
 	if it, _ := (*watchdog)(nil).asks(1); it {
 		t.Error("without a watchdog nobody is it")
+	}
+}
+
+// A program ends when the watchdog has seen each collective that is over, whether the program says where it looks or not.
+func TestProgramEnds(t *testing.T) {
+	for _, places := range []bool{true, false} {
+		p := NewProcess(fakegpu.NewMachine(fakegpu.Config{Devices: fakegpu.Devices(1, 1<<30)}).NewProcess())
+		p.watchdog = newWatchdog(places)
+		e, err := p.GPU.CreateEvent(0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.watchdog.launched(streamOf{})
+		p.watchdog.recorded(e, streamOf{})
+		if err := p.GPU.RecordEvent(e, 0, 0); err != nil {
+			t.Fatal(err)
+		}
+		var saw atomic.Bool
+		go asWatchdog(func() {
+			for until := time.Now().Add(watchdogAbsent); !saw.Load() && time.Now().Before(until); time.Sleep(time.Millisecond) {
+				if it, sees := p.watchdog.asks(e); it && sees && p.seen(e) {
+					saw.Store(true)
+					p.watchdog.saw(e)
+				}
+			}
+		})
+		p.programEnds()
+		if !saw.Load() || p.watchdog.absent {
+			t.Errorf("places %v: the program ends before the watchdog has seen all", places)
+		}
 	}
 }
 

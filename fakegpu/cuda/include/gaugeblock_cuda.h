@@ -445,8 +445,9 @@ void gaugeblock_release(const void *what);
 void gaugeblock_acquire(const void *what);
 
 // gaugeblock_watchdog_looks: with GAUGEBLOCK_CUDA_WATCHDOG=told NCCL's watchdog, a thread of PyTorch, sees here which
-// collectives are over, and nowhere else. Where a group of processes ends the program waits until it has seen all.
-void gaugeblock_watchdog_looks(int group_ends);
+// collectives are over, and nowhere else. Where a group of processes ends (1) the program waits until it has seen all, and
+// where the program ends (2) this call does.
+void gaugeblock_watchdog_looks(int where);
 
 // gaugeblock_set_free: how many bytes of the device other programs leave free.
 int gaugeblock_set_free(int device, size_t bytes);

@@ -100,7 +100,8 @@
 	X(TOUCHED)           /* 0 address, 1 whether it is written: by the host itself */ \
 	X(RELEASE)           /* 0 address */ \
 	X(ACQUIRE)           /* 0 address */ \
-	X(WATCHDOG_LOOKS)    /* 0 whether a group ends */ \
+	X(WATCHDOG_LOOKS)    /* 0 enum gaugeblock_looks */ \
+	X(HANDLE)            /* 0 device, 1 enum gaugeblock_handle: one was made */ \
 	X(HAZARDS)           /* -> 0 how many */ \
 	X(HAZARD)            /* 0 number, 1 char *, 2 its size -> 3 length */ \
 	X(LACKS)             /* 0 name of a function that is not there */ \
@@ -111,6 +112,12 @@ enum gaugeblock_operation {
 	GAUGEBLOCK_OPERATIONS(GAUGEBLOCK_NUMBER)
 #undef GAUGEBLOCK_NUMBER
 };
+
+// Where NCCL's watchdog looks: at a place of the program, where a group of processes ends, and where the program does.
+enum gaugeblock_looks { GAUGEBLOCK_AT_PLACE, GAUGEBLOCK_AT_END_OF_GROUP, GAUGEBLOCK_AT_END };
+
+// Handles for which the driver takes memory. That of NCCL stands for the second one of cuBLAS.
+enum gaugeblock_handle { GAUGEBLOCK_OF_CUBLAS, GAUGEBLOCK_OF_CUDNN, GAUGEBLOCK_OF_NCCL };
 
 // The capture mode of the calling thread is in the number of the operation, from this bit on.
 enum { GAUGEBLOCK_MODE = 16 };

@@ -793,8 +793,8 @@ GAUGEBLOCK_API void gaugeblock_acquire(const void *what) {
 	gaugeblock_do(GAUGEBLOCK_ACQUIRE, w);
 }
 
-GAUGEBLOCK_API void gaugeblock_watchdog_looks(int group_ends) {
-	WORDS((uint64_t)group_ends);
+GAUGEBLOCK_API void gaugeblock_watchdog_looks(int where) {
+	WORDS((uint64_t)where);
 	gaugeblock_do(GAUGEBLOCK_WATCHDOG_LOOKS, w);
 }
 

@@ -1,6 +1,6 @@
 #include "thin.h"
 
-HANDLES(cublasCreate_v2, cublasDestroy_v2, cublasSetStream_v2)
+LARGE_HANDLES(GAUGEBLOCK_OF_CUBLAS, cublasCreate_v2, cublasDestroy_v2, cublasSetStream_v2)
 
 API cublasGetStream_v2(struct handle *h, void **stream) {
 	*stream = h->stream;

@@ -2,7 +2,7 @@
 
 #include <pthread.h>
 
-HANDLES(cudnnCreate, cudnnDestroy, cudnnSetStream)
+LARGE_HANDLES(GAUGEBLOCK_OF_CUDNN, cudnnCreate, cudnnDestroy, cudnnSetStream)
 
 GAUGEBLOCK_API size_t cudnnGetCudartVersion(void) { return GAUGEBLOCK_CUDART * 1000; }
 

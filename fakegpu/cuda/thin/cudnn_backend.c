@@ -383,5 +383,5 @@ API cudnnBackendGetAttribute(struct descriptor *d, int name, int type, int64_t w
 
 API cudnnBackendExecute(struct handle *h, struct descriptor *plan, struct descriptor *pack) {
 	(void)plan, (void)pack;
-	return work(h, "a plan of cuDNN");
+	return work(h, "cudnnBackendExecute");
 }

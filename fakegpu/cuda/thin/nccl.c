@@ -28,18 +28,29 @@ struct communicator {
 // The driver has one area for the local memory of kernels, as large as the kernel needs that needs most so far. When one
 // comes that needs more, it takes a larger area elsewhere and leaves a hole where the smaller one was. A context has 504
 // MiB; kernels that gather, reduce and scatter need 690, that which broadcasts 694, and that which sends and receives 982.
-// DDP first gathers and then broadcasts, which leaves the holes of both. The first handle of cuBLAS takes 64 MiB of the
-// newest hole.
+// DDP first gathers and then broadcasts, which leaves the holes of both. The second handle of cuBLAS takes 64 MiB of the
+// newest hole, and is in these bytes.
 enum { MIB = 1 << 20, CHUNK = 32 * MIB, REST = 46202880, HANDLE = 64 * MIB, CHANNELS = 24, BUFFER = 10 * MIB, FLAGS = 2 * MIB };
 enum { OF_CONTEXT = 504, OF_COLLECTIVES = 690, OF_BROADCAST = 694, OF_SENDS = 982 }; // local memory in MiB
 static const size_t hole_at_start = 180 * MIB, further_bytes = 301989888;
 static _Atomic int communicators, senders, local;
 static void *_Atomic contexts_memory, *_Atomic handle;
 
+// The last request for which there was no memory, in bytes, and what was free. python/site asks.
+static _Atomic uint64_t lacking, left;
+GAUGEBLOCK_API void gaugeblock_nccl_lacks(uint64_t to[2]) {
+	to[0] = lacking;
+	to[1] = left;
+}
+
 static int take(void **memory, size_t bytes) {
 	WORDS((uint64_t)gaugeblock_current_runtime(), bytes);
 	int r = gaugeblock_do(GAUGEBLOCK_MALLOC, w);
 	*memory = (void *)w[2];
+	if (r != 0) {
+		lacking = bytes;
+		left = gaugeblock_do(GAUGEBLOCK_MEM_INFO, w) == 0 ? w[1] : 0;
+	}
 	return r == 0 ? 0 : FAILED;
 }
 
@@ -122,6 +133,7 @@ static int needs(struct communicator *c, int most) {
 	if (r == 0 && most != OF_SENDS) { // then NCCL's buffers fill the hole first
 		void *first = NULL;
 		r = take(&first, HANDLE);
+		r = r != 0 ? r : tell_of_handle(GAUGEBLOCK_OF_NCCL);
 		give_back(atomic_exchange(&handle, first));
 	}
 	return r;
@@ -258,15 +270,10 @@ API ncclCommGetAsyncError(void *c, int *error) {
 GAUGEBLOCK_API const char *ncclGetErrorString(int status) { return status == 0 ? "no error" : "an error of the fake GPU's NCCL"; }
 GAUGEBLOCK_API const char *ncclGetLastError(void *c) {
 	(void)c;
-	return "";
+	return lacking == 0 ? "" : "Cuda failure 2 'out of memory'"; // as NCCL has it
 }
 
-API ncclMemAlloc(void **ptr, size_t bytes) {
-	WORDS((uint64_t)gaugeblock_current_runtime(), bytes);
-	int r = gaugeblock_do(GAUGEBLOCK_MALLOC, w);
-	*ptr = (void *)w[2];
-	return r == 0 ? 0 : FAILED;
-}
+API ncclMemAlloc(void **ptr, size_t bytes) { return take(ptr, bytes); }
 
 API ncclMemFree(void *ptr) {
 	WORDS(P(ptr));

@@ -62,8 +62,25 @@ __attribute__((unused)) static int unmake(void *made) {
 	return 0;
 }
 
+// tell_of_handle says that a handle was made for which the driver takes memory.
+__attribute__((unused)) static int tell_of_handle(enum gaugeblock_handle of) {
+	WORDS((uint64_t)gaugeblock_current_runtime(), (uint64_t)of);
+	return gaugeblock_do(GAUGEBLOCK_HANDLE, w) == 0 ? 0 : FAILED;
+}
+
 #define HANDLES(create, destroy, set_stream) \
 	API create(struct handle **h) { return make_handle(h); } \
+	HANDLES_END(destroy, set_stream)
+
+// Of some the driver takes memory for each.
+#define LARGE_HANDLES(of, create, destroy, set_stream) \
+	API create(struct handle **h) { \
+		int r = tell_of_handle(of); \
+		return r != 0 ? r : make_handle(h); \
+	} \
+	HANDLES_END(destroy, set_stream)
+
+#define HANDLES_END(destroy, set_stream) \
 	API destroy(struct handle *h) { return unmake(h); } \
 	API set_stream(struct handle *h, void *stream) { \
 		h->stream = stream; \

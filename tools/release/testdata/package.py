@@ -135,6 +135,54 @@ def check_run_fails():
     assert "the child process cannot find <function" in str(error) and "at the top of a module" in str(error), error
 
 
+def check_misuse():
+    behaves(ANSWER=json.dumps(ANSWER))
+    Path(os.environ["NOTES"]).unlink()
+    for fn, args, text in (
+        ("python train.py", (), "a command as a list"), (b"true", (), "a command as a list"), (Path("train.py"), (), "a command as a list"),
+        (["true"], (1,), "(1,) would be lost"), (["true", 5], (), "int"), (None, (), "NoneType"),
+        (is_told, (lambda: 0,), "arguments that pickle takes"), (is_told, (io.StringIO(),) * 2 + (sys,), "arguments that pickle takes"),
+    ):  # fmt: skip
+        error = raises(TypeError, lambda: gaugeblock.run(fn, *args))
+        assert text in str(error), error
+    for snapshot in (None, [], 5):
+        error = raises(TypeError, lambda: gaugeblock.whatif(snapshot))
+        assert f"not a {type(snapshot).__name__}" in str(error), error
+    assert not Path(os.environ["NOTES"]).exists(), asked()
+    behaves(PRINTED="{}")
+    gaugeblock.whatif("a.json", settings="a:1")
+    equal(asked(), ["whatif", "--json", "--settings=a:1", "--", "a.json"])
+
+
+PROGRAM = """import sys
+sys.path.insert(0, sys.argv[1])
+import gaugeblock
+from gaugeblock import _run
+def train(): print("trained")
+def none(*arguments, **more): raise SystemExit("the command is asked")
+_run.subprocess.run = none
+gaugeblock.run(train)
+"""
+
+
+def check_main():
+    """Where the function is in the program that calls run: typed in, or in a file that calls it while the child imports it."""
+    typed = subprocess.run([sys.executable, "-", str(FOLDER)], input=PROGRAM, capture_output=True, text=True)
+    assert typed.stderr.splitlines()[-1].startswith("TypeError") and "typed at a prompt or in a notebook" in typed.stderr, typed.stderr
+    file = FOLDER / "program.py"
+    file.write_text(PROGRAM)
+    started = subprocess.run([sys.executable, str(file), str(FOLDER)], capture_output=True, text=True)
+    equal(started.stderr, "the command is asked\n")
+    kept = FOLDER / "kept"
+    file.write_text(PROGRAM.replace('raise SystemExit("the command is asked")', f"import shutil; shutil.copy(arguments[0][-1], {str(kept)!r}); sys.exit()"))
+    subprocess.run([sys.executable, str(file), str(FOLDER)], check=True)
+    child = subprocess.run([sys.executable, "-m", "gaugeblock._child", str(kept)], capture_output=True, text=True)
+    assert child.returncode == 1 and 'call it under if __name__ == "__main__"' in child.stderr.splitlines()[-1], child.stderr
+    file.write_text(file.read_text().replace("gaugeblock.run(train)", 'if __name__ == "__main__": gaugeblock.run(train)'))
+    child = subprocess.run([sys.executable, "-m", "gaugeblock._child", str(kept)], capture_output=True, text=True)
+    equal((child.returncode, child.stdout), (0, "trained\n"))
+
+
 def check_snapshots():
     behaves(PRINTED='{"rows": [1]}')
     equal(gaugeblock.whatif("a.json"), {"rows": [1]})
@@ -265,6 +313,8 @@ if __name__ == "__main__":
     check_command()
     check_run()
     check_run_fails()
+    check_misuse()
+    check_main()
     check_snapshots()
     check_dump_on_oom()
     check_record()

@@ -38,7 +38,7 @@ class Torch(types.ModuleType):
         self.cuda = types.SimpleNamespace(
             is_initialized=lambda: True, device_count=lambda: 2, memory_stats=lambda device: dict(self.stats[device]),
             get_device_properties=lambda device: types.SimpleNamespace(total_memory=100 + device), get_allocator_backend=lambda: "native",
-            _raw_device_count_nvml=lambda: 2, _device_count_nvml=lambda: 1, _lazy_call=self.lazy.append,
+            _raw_device_count_nvml=lambda: 2, current_device=lambda: 0, _device_count_nvml=lambda: 1, _lazy_call=self.lazy.append,
             memory=types.SimpleNamespace(_snapshot=lambda: self.snapshot, _record_memory_history=mock.Mock()))
         self._C = types.SimpleNamespace(
             _cuda_attach_out_of_memory_observer=mock.Mock(), _cuda_isHistoryEnabled=lambda: False,
@@ -53,7 +53,7 @@ class Torch(types.ModuleType):
 
 class Library:
     """What ctypes.CDLL gives: which were loaded, in their order, and what was called."""
-    loaded, calls = [], []
+    loaded, calls, lacks = [], [], [0, 0]
 
     def __init__(self, name, mode=None):
         self.loaded.append((name, mode))
@@ -63,6 +63,8 @@ class Library:
             self.calls.append((function, *arguments))
             if function == "gaugeblock_cudnn_plans":
                 arguments[0][:] = [5, 4, 3, 2, 1]
+            if function == "gaugeblock_nccl_lacks":
+                arguments[0][:] = self.lacks
         return call
 
 
@@ -136,6 +138,7 @@ class Libraries(Case):
             ("libraries", ["libcublas.so.12", "libcuda.so.1", "libcudart.so.12", "libcudart.so.13", "libnvidia-ml.so.1", "libnvrtc.so.12", "include", "libz.a"]),
             ("wheels/nvidia/cuda_nvrtc/lib", ["libnvrtc.so.12", "libnvrtc-builtins.so.12.9", "libother.so.1"]),
             ("wheels/nvidia/cu13/lib", ["libnvrtc.so.13"]),
+            ("prefix/lib", ["libnvrtc.so.11", "libnvrtc.so.11.8", "libnvrtc-builtins.so.11.8", "libc.so.6"]),  # as conda has them
         ]:
             os.makedirs(self.file(folder))
             for name in names:
@@ -144,11 +147,13 @@ class Libraries(Case):
         flags = sys.getdlopenflags()
         self.addCleanup(sys.setdlopenflags, flags)
         sys.setdlopenflags(os.RTLD_NOW | os.RTLD_GLOBAL)
-        run.load_libraries(self.file("libraries"))
+        with mock.patch.object(sys, "prefix", self.file("prefix")):
+            run.load_libraries(self.file("libraries"))
         self.assertEqual(sys.getdlopenflags(), os.RTLD_LAZY | os.RTLD_GLOBAL)
         users = ["cuda_nvrtc/lib/libnvrtc-builtins.so.12.9", "cuda_nvrtc/lib/libnvrtc.so.12", "cu13/lib/libnvrtc.so.13"]
         own = ["libcuda.so.1", "libcudart.so.12", "libcudart.so.13", "libnvidia-ml.so.1", "libcublas.so.12"]
-        want = [os.path.join(wheels, "nvidia", n) for n in users] + [os.path.join(self.file("libraries"), n) for n in own]
+        condas = [self.file(f"prefix/lib/{name}") for name in ("libnvrtc-builtins.so.11.8", "libnvrtc.so.11")]
+        want = [os.path.join(wheels, "nvidia", n) for n in users] + condas + [os.path.join(self.file("libraries"), n) for n in own]
         self.assertEqual(Library.loaded, [(path, ctypes.RTLD_GLOBAL) for path in want])
         self.assertEqual(os.environ["TRITON_LIBCUDA_PATH"], self.file("libraries"))
 
@@ -174,6 +179,13 @@ class Libraries(Case):
             self.assertEqual({k: v for k, v in os.environ.items() if k.startswith("GAUGEBLOCK_CUDNN")}, variables)
             with contextlib.suppress(OSError):
                 os.unlink(library)
+        condas = self.file("lib/libcudnn.so.9")
+        os.makedirs(os.path.dirname(condas))
+        open(condas, "w").close()
+        self.load()
+        with mock.patch.object(metadata, "requires", lambda _: []), mock.patch.object(sys, "path", ["/none"]), mock.patch.object(sys, "prefix", self.folder):
+            run.tell_cudnn()
+        self.assertEqual((run.cudnn["there"], os.environ["GAUGEBLOCK_CUDNN"]), (True, condas))
         plans = run.cudnn_plans()
         self.assertEqual(Library.loaded, [("/libraries/libcudnn.so.9", None)])
         self.assertEqual({k: plans[k] for k in list(plans)[4:]}, {"asked": 5, "without_library": 4, "not_compiled": 3, "estimated": 2, "largest_estimate": 1})
@@ -304,7 +316,11 @@ class Ends(Case):
         os._exit, sys.excepthook = left.append, lambda *a: hooked.append(a)
         with mock.patch.object(run, "wait_for_question", side_effect=OSError):
             run.watch_for_its_end()
-        self.registered.assert_called_once_with(run.write_answer)
+        self.registered.assert_called_once_with(run.at_end)
+        Library.calls.clear()
+        with mock.patch.object(run, "write_answer", lambda: Library.calls.append("written")), mock.patch.dict(sys.modules, {"torch.distributed": Torch().distributed}):
+            run.at_end()
+        self.assertEqual(Library.calls, ["written", ("gaugeblock_watchdog_looks", 2)])
         with mock.patch.object(run, "write_answer") as write:
             os._exit(3)
             write.assert_called_once_with()
@@ -335,6 +351,22 @@ class Answers(Case):
         run.ooms = [0] * 1000
         run.out_of_memory(0, 512, 1000, 5)
         self.assertEqual((len(run.ooms), run.ooms[-1]), (1000, 0))
+
+    def test_nccl_without_memory(self):
+        def fails():
+            raise ValueError
+
+        try:
+            fails()
+        except ValueError as error:
+            trace = error.__traceback__
+        for lacks, uncaught, found in [([512, 5], "torch.distributed.DistBackendError", True), ([0, 5], "torch.distributed.DistBackendError", False), ([512, 5], "x.Other", False)]:
+            run.ooms, run.uncaught = [], uncaught
+            with mock.patch.object(Library, "lacks", lacks):
+                run.nccl_without_memory(trace)
+            self.assertEqual(len(run.ooms), found)
+            for one in run.ooms:
+                self.assertEqual((one["by"], one["asked"], one["free"], one["limit"], one["function"]), ("NCCL", 512, 5, 100, "fails"))
 
     def test_whose_line(self):
         for file, own in [("/home/me/train.py", True), ("/v/site-packages/torch/a.py", False), (run.__file__, False), ("<string>", False)]:
