@@ -17,7 +17,6 @@ import (
 var differ = map[string]string{
 	"compiled.default.nolimit":       "torch.compile tries a kernel as often as its time allows; two later runs of an H200 are equal",
 	"gpt_varlen.split64gc8.limit":    "equal blocks are chosen by address, and then other ones are released",
-	"long_generate.default.nolimit":  "all requests are the same, and segments have other addresses: one of them is taken 9,745 events later",
 	"resnet_oom7.default.limit":      resnet,
 	"resnet_oom7.default.nolimit":    resnet,
 	"resnet_oom7.expandable.limit":   resnet,

@@ -324,7 +324,9 @@ static int is_estimate(const char *key, int64_t workspace, int is_known) {
 	return !is_known && workspace > 0;
 }
 
-GAUGEBLOCK_API int64_t gaugeblock_cudnn_splits(const char *key, int64_t told); // cudnn_splits.c
+// cudnn_splits.c
+GAUGEBLOCK_API int64_t gaugeblock_cudnn_splits(const char *key, int64_t told);
+GAUGEBLOCK_API int64_t gaugeblock_cudnn_estimate(const char *key);
 
 // correct replaces the workspace of a plan by what was measured, or by a formula that follows what was.
 static void correct(void *plan, int64_t *workspace) {
@@ -343,6 +345,10 @@ static void correct(void *plan, int64_t *workspace) {
 	if (found != NULL || by_formula >= 0) {
 		*workspace = found != NULL ? found->bytes : by_formula;
 	} else if (is_estimate(key, *workspace, is_known)) {
+		int64_t estimate = is_known ? gaugeblock_cudnn_estimate(key) : -1;
+		if (estimate > *workspace) {
+			*workspace = estimate;
+		}
 		count_estimate((uint64_t)*workspace);
 	}
 }

@@ -227,3 +227,29 @@ GAUGEBLOCK_API int64_t gaugeblock_cudnn_splits(const char *key, int64_t told) {
 	long long room = groups < AT_A_TIME ? groups : AT_A_TIME, one = shared_tiles(&c, told / room);
 	return one < 0 ? -1 : room * rounded(one, BETWEEN_GROUPS);
 }
+
+// An estimate for the engine 62, products of 1 x 1 filters with channels last for the gradient of the weights: blocks
+// divide the depth, and each has a part of the result in the workspace. How large their tiles are cuDNN chooses by a rule
+// that was not found. With tiles of 128 x 256, of 3,269 plans on an H200 two of three are within 2 MiB (0 is in 43 of
+// 100), and the mean is 1.9 MiB off (5.9). -1: it is not for this plan.
+GAUGEBLOCK_API int64_t gaugeblock_cudnn_estimate(const char *key) {
+	enum { PRODUCTS = 62, WITH_PARTS = 2, ROWS = 128, COLUMNS = 256, BLOCKS = 132, STEPS_AT_LEAST = 2, COUNTERS = 256 };
+	struct convolution c;
+	if (parsed(&c, key) != 1 || c.way != 'w' || !c.is_last || c.engine != PRODUCTS || c.knobs[0] != WITH_PARTS) {
+		return -1;
+	}
+	long long depth = c.input[0], rows = c.filter[0], columns = c.filter[1];
+	for (int i = 2; i < c.dims; i++) {
+		if (c.filter[i] != 1 || c.stride[i - 2] != 1 || c.pad[i - 2] != 0) {
+			return -1;
+		}
+		depth *= c.input[i];
+	}
+	if (c.input[1] != columns) {
+		return -1; // groups
+	}
+	long long steps = up(depth, DEPTH_OF_STEP), tiles = up(rows, ROWS) * up(columns, COLUMNS);
+	long long most = tiles < BLOCKS ? BLOCKS / tiles : 1, each = up(steps, most);
+	long long parts = up(steps, each < STEPS_AT_LEAST ? STEPS_AT_LEAST : each);
+	return parts > 1 ? parts * rows * columns * BYTES_OF_NUMBER + COUNTERS : 0;
+}
