@@ -187,8 +187,8 @@ func TestByTimeWaitsForTheMark(t *testing.T) {
 // What ranks do together begins when the last of them has given it. Others fall behind while the host works, also if it
 // loads code, and catch up while it waits.
 func TestByTimeRanks(t *testing.T) {
-	d := inMilliseconds()
-	d.Behind = func(time.Duration) float64 { return 0.5 }
+	d, share := inMilliseconds(), 0.5
+	d.Behind = func(time.Duration) float64 { return share }
 	d.First = func(name string, _ uint64) (time.Duration, bool) { return time.Duration(len(name)) * ms, false }
 	r := timed(t, d)
 	first, second := r.stream(), r.stream()
@@ -202,6 +202,9 @@ func TestByTimeRanks(t *testing.T) {
 	r.must(r.g.AddHostArea(spec.Range{Ptr: 1 << 40, Bytes: 1 << 20}, nil)) // waits for nothing: nobody catches up
 	r.works(first, "beside", 1)                                            // given at 25.5, by others at 26
 	r.ends(first, 27*ms)
+	share = -1
+	r.works(first, "beside", 1) // given at 28: nobody gives it before the last
+	r.ends(first, 29*ms)
 }
 
 // Work shares the device: what begins later has what is left, and all of its share again when that before it is over.
