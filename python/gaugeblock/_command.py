@@ -1,10 +1,11 @@
 """The program gaugeblock, which this package brings."""
 
+import operator
 import os
 import shutil
 import subprocess
 from pathlib import Path
-from typing import List
+from typing import List, Optional
 
 
 class GaugeblockError(Exception):
@@ -29,6 +30,16 @@ def call(*arguments: str) -> str:
     if done.returncode != 0:
         raise GaugeblockError(message(done.stderr, done.returncode))
     return done.stdout
+
+
+def byte_flag(name: str, value: Optional[int]) -> List[str]:
+    """A flag that takes a number of bytes, if there is a value."""
+    if value is None:
+        return []
+    try:
+        return [f"--{name}={operator.index(value)}B"]
+    except TypeError:
+        raise TypeError(f"{name.replace('-', '_')} is a number of bytes, such as 24 * gaugeblock.GiB: not {value!r}") from None
 
 
 def message(said: str, status: int) -> str:

@@ -11,7 +11,7 @@ from multiprocessing import spawn
 from pathlib import Path
 from typing import Any, Callable, Dict, List, Optional, Sequence, Union
 
-from ._command import GaugeblockError, binary, message
+from ._command import GaugeblockError, binary, byte_flag, message
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ def run(
         command = child(fn, args, Path(folder) / "call") if callable(fn) else words(fn, args)
         answer = Path(folder) / "result.json"
         flags = [f"--gpu={gpu}", f"--gpus={gpus}", f"--json={answer}", f"--values={'true' if values else 'none'}"]
-        flags += [f"--memory={memory}B"] if memory is not None else []
+        flags += byte_flag("memory", memory)
         flags += [f"--settings={settings}"] if settings is not None else []
         flags += [f"--report={page}"] if page is not None else []
         flags += ["--sites"] if sites else []

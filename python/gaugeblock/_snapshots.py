@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 from typing import Any, Dict, Iterator, Optional, Sequence, Union
 
-from ._command import call
+from ._command import byte_flag, call
 
 # A file of torch.cuda.memory._dump_snapshot, or what torch.cuda.memory._snapshot returns.
 Snapshot = Union[str, Path, Dict[str, Any]]
@@ -46,8 +46,7 @@ def whatif(
     fraction, and of the device. search: also the smallest limit. pytorch: a release, such as "2.13".
     """
     flags = [f"--settings={text}" for text in ([settings] if isinstance(settings, str) else settings)]
-    flags += [f"--limit={limit}B"] if limit is not None else []
-    flags += [f"--device-memory={device_memory}B"] if device_memory is not None else []
+    flags += byte_flag("limit", limit) + byte_flag("device-memory", device_memory)
     flags += ["--search"] if search else []
     flags += [f"--pytorch={pytorch}"] if pytorch is not None else []
     with files([snapshot]) as names:

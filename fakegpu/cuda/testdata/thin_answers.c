@@ -224,6 +224,15 @@ static void cupti(const char *name) {
 	ASK(cuptiActivityGetNumDroppedRecords, NULL, 0, &dropped), printf("%zu\n", dropped);
 }
 
+// more prints how much more memory is taken than when it was first called.
+static void more(const char *after) {
+	static size_t at_first;
+	size_t available = 0, whole = 0;
+	cudaMemGetInfo(&available, &whole);
+	at_first = at_first == 0 ? available : at_first;
+	printf("after %s %.2f MiB are taken\n", after, ((double)at_first - (double)available) / (1 << 20));
+}
+
 static void nccl(void) {
 	struct { char bytes[128]; } id;
 	void *c = NULL, *all[2] = {NULL, NULL}, *memory = NULL;
@@ -232,7 +241,9 @@ static void nccl(void) {
 	ASK(ncclGetVersion, &n), printf("%d\n", n);
 	SAID(ncclGetErrorString, 0), SAID(ncclGetErrorString, 1), SAID(ncclGetLastError, NULL);
 	ASK(ncclGetUniqueId, &id);
+	more("nothing");
 	ASK(ncclCommInitAll, all, 2, devices);
+	more("init");
 	for (int i = 0; i < 2; i++) {
 		ASK(ncclCommCount, all[i], &n), printf("%d\n", n), ASK(ncclCommUserRank, all[i], &n), printf("%d\n", n);
 		n = 5, ASK(ncclCommGetAsyncError, all[i], &n), printf("%d\n", n);
@@ -240,6 +251,7 @@ static void nccl(void) {
 	ASK(ncclMemAlloc, &memory, (size_t)1000), printf("memory: %d\n", memory != NULL), ASK(ncclMemFree, memory);
 	c = all[0];
 	TIMED(ncclAllReduce, NULL, NULL, (size_t)100000000, 7, 0, c, stream);
+	more("a reduction");
 	TIMED(ncclAllGather, NULL, NULL, (size_t)100000000, 7, c, stream);
 	TIMED(ncclReduceScatter, NULL, NULL, (size_t)100000000, 7, 0, c, stream);
 	TIMED(ncclBroadcast, NULL, NULL, (size_t)100000000, 7, 0, c, stream);
@@ -247,7 +259,9 @@ static void nccl(void) {
 	for (int type = 0; type < 12; type++) {
 		TIMED(ncclAllReduce, NULL, NULL, (size_t)10000000, type, 0, c, stream);
 	}
-	ASK(ncclCommDestroy, all[0]), ASK(ncclCommAbort, all[1]);
+	more("a broadcast");
+	ASK(ncclCommDestroy, all[0]), more("the end of one"), ASK(ncclCommAbort, all[1]), more("the end of both");
+	ASK(ncclCommInitRank, &c, 2, id, 0), more("another"), ASK(ncclCommDestroy, c), more("its end");
 }
 
 int main(int count, char **arguments) {

@@ -145,6 +145,12 @@ def check_misuse():
     ):  # fmt: skip
         error = raises(TypeError, lambda: gaugeblock.run(fn, *args))
         assert text in str(error), error
+    for name, call in (
+        ("memory", lambda: gaugeblock.run(["true"], memory="24GiB")), ("limit", lambda: gaugeblock.whatif("a", limit=1.5)),
+        ("device_memory", lambda: gaugeblock.whatif("a", device_memory="1")),
+    ):  # fmt: skip
+        error = raises(TypeError, call)
+        assert str(error).startswith(f"{name} is a number of bytes"), error
     for snapshot in (None, [], 5):
         error = raises(TypeError, lambda: gaugeblock.whatif(snapshot))
         assert f"not a {type(snapshot).__name__}" in str(error), error

@@ -3,12 +3,11 @@
     python conda.py PREFIX
 
 Packages of conda's channels are built otherwise than pip's, which are here: only where things lie is conda's."""
+import importlib.util
 import os
 import shutil
 import sys
 import sysconfig
-
-import torch
 
 
 def link_all(source, to, but=()):
@@ -26,7 +25,7 @@ def main(prefix):
     shutil.copy(os.path.realpath(sys.executable), os.path.join(prefix, "bin", "python"))
     link_all(sysconfig.get_path("stdlib"), os.path.join(libraries, version), but=["site-packages"])
     link_all(sysconfig.get_path("purelib"), packages, but=["torch", "nvidia"])
-    own = os.path.dirname(torch.__file__)
+    own = os.path.dirname(importlib.util.find_spec("torch").origin)  # without the fake libraries it cannot be imported
     link_all(own, os.path.join(packages, "torch"), but=["lib"])
     link_all(os.path.join(own, "lib"), libraries)
     link_all(libraries, os.path.join(packages, "torch", "lib"), but=[version])
