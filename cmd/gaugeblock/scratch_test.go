@@ -78,7 +78,10 @@ func TestIgnoredSignal(t *testing.T) {
 		}
 		waitFor(began)
 		err := errors.Join(c.Process.Signal(syscall.SIGHUP), c.Process.Signal(os.Interrupt))
-		time.Sleep(100 * time.Millisecond) // for the command to end, if it does
+		time.Sleep(200 * time.Millisecond) // for the command to end, if it does
+		if !isRunning(c.Process.Pid) {
+			t.Errorf("%s has ended", test.args[0])
+		}
 		err = errors.Join(err, c.Process.Signal(syscall.SIGTERM))
 		_ = c.Wait()
 		if err != nil || c.ProcessState.ExitCode() != test.status {

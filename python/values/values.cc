@@ -40,6 +40,7 @@ thread_local bool answering;
 // The operator that runs on the device, if its reads of the device are not counted elsewhere.
 thread_local const Operator *running;
 thread_local bool reading; // what runs is a read itself, which may read in its turn
+thread_local int within;   // operators: what they copy themselves is seen with them
 thread_local bool apart;   // the tensors of lists are taken one by one afterwards
 
 // What the host does for floating-point numbers, in elements. Those of small models are known while that is little (about
@@ -709,11 +710,16 @@ void run_empty(const c10::OperatorHandle &op, DispatchKeySet below, torch::jit::
 // run_resized: what is known stays where a tensor's memory becomes larger, and with it another.
 void run_resized(const c10::OperatorHandle &op, DispatchKeySet below, torch::jit::Stack *stack) {
 	const at::Tensor t = torch::jit::last(*stack, op.schema().arguments().size())[0].toTensor();
+	known::Bytes before;
+	{
+		std::lock_guard<std::recursive_mutex> guard(known::lock);
+		if (const known::Bytes *there = known::plain(t) ? known::find(known::base(t)) : nullptr) {
+			before = *there;
+		}
+	}
+	op.redispatchBoxed(below, stack); // without the lock: it allocates
 	std::lock_guard<std::recursive_mutex> guard(known::lock);
-	const known::Bytes *there = known::plain(t) ? known::find(known::base(t)) : nullptr;
-	const known::Bytes before = there == nullptr ? known::Bytes() : *there;
-	op.redispatchBoxed(below, stack);
-	if (there != nullptr && known::kept(t) && known::bytes(t) > before.size) {
+	if (before.at != nullptr && known::kept(t) && known::bytes(t) > before.size) {
 		known::Bytes *now = known::make(known::base(t), known::bytes(t), before.state);
 		std::memcpy(now->at, before.at, before.size);
 		now->work = before.work;
@@ -732,6 +738,7 @@ IValue one(const IValue &v, size_t n, size_t place) {
 
 // some_known reports whether something is known of one of the tensors at a place of the lists.
 bool some_known(const std::vector<IValue> &args, size_t n, size_t place) {
+	std::lock_guard<std::recursive_mutex> guard(known::lock);
 	for (const IValue &v : args) {
 		if (v.isList() && v.toListRef().size() == n && v.toListRef()[place].isTensor()) {
 			const at::Tensor &t = v.toListRef()[place].toTensor();
@@ -756,7 +763,6 @@ void run_many(const c10::OperatorHandle &op, const Operator &o, DispatchKeySet b
 	}
 	const size_t n = args[0].isList() ? args[0].toListRef().size() : 0;
 	const IValue all = op.schema().returns().empty() ? IValue() : stack->back();
-	std::lock_guard<std::recursive_mutex> guard(known::lock);
 	for (size_t k = 0; k < n; k++) {
 		if (!some_known(args, n, k)) {
 			continue;
@@ -774,19 +780,17 @@ void run_many(const c10::OperatorHandle &op, const Operator &o, DispatchKeySet b
 	}
 }
 
+struct Within {
+	Within() { within++; }
+	~Within() { within--; }
+};
+
 void fallback(const c10::OperatorHandle &op, DispatchKeySet keys, torch::jit::Stack *stack) {
+	Within more;
 	DispatchKeySet below = keys & DispatchKeySet(DispatchKeySet::FULL_AFTER, own_key);
 	const Operator &o = operators::of(op);
 	if (o.kind == Kind::skip || below.has(DispatchKey::Python) || (o.kind == Kind::read && answering) || (o.kind == Kind::plain && apart)) {
 		op.redispatchBoxed(below, stack);
-		return;
-	}
-	if (o.many) {
-		run_many(op, o, below, stack);
-		return;
-	}
-	if (o.kind == Kind::resize) {
-		run_resized(op, below, stack);
 		return;
 	}
 	if (o.kind == Kind::empty) {
@@ -800,6 +804,10 @@ void fallback(const c10::OperatorHandle &op, DispatchKeySet keys, torch::jit::St
 			}
 		});
 	}
+	if (o.many || o.kind == Kind::resize) {
+		o.many ? run_many(op, o, below, stack) : run_resized(op, below, stack);
+		return;
+	}
 	Call call(op, o, stack);
 	if (!call.on_device) {
 		op.redispatchBoxed(below, stack);
@@ -808,10 +816,45 @@ void fallback(const c10::OperatorHandle &op, DispatchKeySet keys, torch::jit::St
 	call.run(below);
 }
 
+constexpr size_t most_of_upload = 64 << 20;
+
+// overwrite: a library that is none of PyTorch's writes to memory of which something is known.
+template <class F> void overwrite(void *to, size_t bytes, bool exact, F write) {
+	auto address = reinterpret_cast<uintptr_t>(to);
+	expected::overwritten(address, bytes);
+	std::lock_guard<std::recursive_mutex> guard(known::lock);
+	auto [there, at] = known::holding(address, bytes);
+	if (there == nullptr) {
+		known::doubt(address);
+		return;
+	}
+	write(there->at + at);
+	bool before = bytes == there->size || there->state == State::exact || there->state == State::fresh;
+	there->state = exact && before ? State::exact : State::assumed;
+}
+
+void filled(void *to, int value, size_t bytes) {
+	if (within == 0) {
+		overwrite(to, bytes, true, [&](char *there) { std::memset(there, value, bytes); });
+	}
+}
+
+void copied(void *to, const void *from, size_t bytes) {
+	if (within > 0) {
+		return;
+	}
+	std::vector<char> room(bytes <= most_of_upload ? bytes : 0);
+	int told = bytes == room.size() ? expected::question(from, bytes, room.data()) : 0;
+	overwrite(to, bytes, told == 2, [&](char *there) { std::memcpy(there, room.data(), room.size()); });
+}
+
 // torch.tensor(..., device="cuda") copies without the key: its bytes are seen at the runtime's copy.
 void uploaded(void *to, const void *from, size_t bytes) {
-	constexpr size_t most = 64 << 20;
-	if (bytes == 0 || bytes > most || !c10::impl::tls_is_dispatch_key_excluded(own_key)) {
+	if (within == 0 && !c10::impl::tls_is_dispatch_key_excluded(own_key)) {
+		overwrite(to, bytes, true, [&](char *there) { std::memcpy(there, from, bytes); });
+		return;
+	}
+	if (bytes == 0 || bytes > most_of_upload || !c10::impl::tls_is_dispatch_key_excluded(own_key)) {
 		return;
 	}
 	auto address = reinterpret_cast<uintptr_t>(to);
@@ -941,6 +984,8 @@ EXPORT void gaugeblock_values_start(void (*line)(char *, size_t), int (*check)()
 	listen("gaugeblock_on_question", expected::question);
 	listen("gaugeblock_on_expectation", expected::add);
 	listen("gaugeblock_on_download", downloaded);
+	listen("gaugeblock_on_copy", copied);
+	listen("gaugeblock_on_fill", filled);
 	listen("gaugeblock_on_touch", touched);
 	listen("gaugeblock_on_replay", replayed);
 	stand_between();

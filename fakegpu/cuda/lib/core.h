@@ -125,6 +125,8 @@ int gaugeblock_host_pool_get(void *pool, int attribute, uint64_t *value);
 GAUGEBLOCK_API void gaugeblock_uploaded(void *to, const void *from, size_t bytes);
 GAUGEBLOCK_API void gaugeblock_transferred(void *to, const void *from, size_t bytes, int sure);
 GAUGEBLOCK_API void gaugeblock_downloaded(void *to, const void *from, size_t bytes);
+GAUGEBLOCK_API void gaugeblock_copied(void *to, const void *from, size_t bytes);
+GAUGEBLOCK_API void gaugeblock_filled(void *to, int value, size_t bytes);
 GAUGEBLOCK_API void gaugeblock_touched(uint64_t address);
 GAUGEBLOCK_API void gaugeblock_replayed(void);
 GAUGEBLOCK_API void gaugeblock_capturing(int more);

@@ -629,6 +629,7 @@ API cuGraphExecDestroy(void *exec) {
 
 API cuMemsetD8Async(Ptr ptr, unsigned char value, size_t bytes, void *stream) {
 	ON(stream, number, device)
+	gaugeblock_filled((void *)ptr, value, bytes);
 	WORDS(device, number, ptr, bytes, value);
 	return gaugeblock_do(GAUGEBLOCK_FILL, w);
 }
@@ -642,6 +643,7 @@ API cuMemsetD32Async(Ptr ptr, unsigned value, size_t words, void *stream) {
 
 API cuMemcpyDtoDAsync_v2(Ptr dst, Ptr src, size_t bytes, void *stream) {
 	ON(stream, number, device)
+	gaugeblock_copied((void *)dst, (void *)src, bytes);
 	WORDS(device, number, dst, device, src, device, bytes);
 	return gaugeblock_do(GAUGEBLOCK_COPY, w);
 }
@@ -659,11 +661,14 @@ API cuMemcpyPeerAsync(Ptr dst, void *dst_context, Ptr src, void *src_context, si
 API cuMemcpyDtoHAsync_v2(void *dst, Ptr src, size_t bytes, void *stream) {
 	ON(stream, number, device)
 	WORDS(device, number, P(dst), src, bytes);
-	return gaugeblock_do(GAUGEBLOCK_COPY_OUT, w);
+	int r = gaugeblock_do(GAUGEBLOCK_COPY_OUT, w);
+	gaugeblock_downloaded(dst, (void *)src, bytes);
+	return r;
 }
 
 API cuMemcpyHtoDAsync_v2(Ptr dst, const void *src, size_t bytes, void *stream) {
 	ON(stream, number, device)
+	gaugeblock_uploaded((void *)dst, src, bytes);
 	WORDS(device, number, dst, P(src), bytes);
 	return gaugeblock_do(GAUGEBLOCK_COPY_IN, w);
 }

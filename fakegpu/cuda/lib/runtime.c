@@ -713,6 +713,8 @@ GAUGEBLOCK_API Error cudaMemcpyAsync(void *dst, const void *src, size_t bytes, i
 		to = to_device || !from_device ? to : from, from = from_device || !to_device ? from : to;
 		if (to_device && !from_device) {
 			gaugeblock_uploaded(dst, src, bytes);
+		} else if (to_device) {
+			gaugeblock_copied(dst, src, bytes);
 		}
 		WORDS(device, number, P(dst), to, P(src), from, bytes);
 		int r = DO(COPY);
@@ -760,6 +762,7 @@ GAUGEBLOCK_API Error cudaMemcpyPeerAsync(void *dst, int to, const void *src, int
 
 GAUGEBLOCK_API Error cudaMemsetAsync(void *ptr, int value, size_t bytes, void *stream) {
 	ON(stream, number, device)
+	gaugeblock_filled(ptr, value, bytes);
 	WORDS(device, number, P(ptr), bytes, (uint64_t)(value & 0xff));
 	return DO(FILL);
 }

@@ -1,5 +1,5 @@
 // Values that are known beside the device (python/values): who sees what is copied to a device and
-// from it, what libraries copy within one (not sure: if other ranks have the same), which memory a
+// from it, copied within one and filled, what NCCL copies (not sure: if other ranks have the same), which memory a
 // kernel is given that is not PyTorch's, and that a graph is launched; who is asked what is known and
 // told what other processes will say; and what the next copies of as many bytes to the host are
 // answered with, on the same thread.
@@ -13,6 +13,8 @@ static __thread int there;
 static void (*upload)(void *, const void *, size_t);
 static void (*transfer)(void *, const void *, size_t, int);
 static void (*download)(void *, const void *, size_t);
+static void (*copy)(void *, const void *, size_t);
+static void (*fill)(void *, int, size_t);
 static void (*touch)(uint64_t);
 static void (*replay)(void);
 static int (*question)(const void *, size_t, void *);
@@ -25,6 +27,8 @@ GAUGEBLOCK_API void gaugeblock_capturing(int more) { __atomic_add_fetch(&gaugebl
 GAUGEBLOCK_API void gaugeblock_on_upload(void (*function)(void *, const void *, size_t)) { upload = function; }
 GAUGEBLOCK_API void gaugeblock_on_transfer(void (*function)(void *, const void *, size_t, int)) { transfer = function; }
 GAUGEBLOCK_API void gaugeblock_on_download(void (*function)(void *, const void *, size_t)) { download = function; }
+GAUGEBLOCK_API void gaugeblock_on_copy(void (*function)(void *, const void *, size_t)) { copy = function; }
+GAUGEBLOCK_API void gaugeblock_on_fill(void (*function)(void *, int, size_t)) { fill = function; }
 GAUGEBLOCK_API void gaugeblock_on_touch(void (*function)(uint64_t)) { touch = function; }
 GAUGEBLOCK_API void gaugeblock_on_replay(void (*function)(void)) { replay = function; }
 GAUGEBLOCK_API void gaugeblock_on_question(int (*function)(const void *, size_t, void *)) { question = function; }
@@ -47,6 +51,18 @@ void gaugeblock_uploaded(void *to, const void *from, size_t bytes) {
 void gaugeblock_transferred(void *to, const void *from, size_t bytes, int sure) {
 	if (transfer != NULL) {
 		transfer(to, from, bytes, sure);
+	}
+}
+
+void gaugeblock_copied(void *to, const void *from, size_t bytes) {
+	if (copy != NULL) {
+		copy(to, from, bytes);
+	}
+}
+
+void gaugeblock_filled(void *to, int value, size_t bytes) {
+	if (fill != NULL) {
+		fill(to, value, bytes);
 	}
 }
 

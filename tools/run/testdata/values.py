@@ -1,4 +1,5 @@
 """Integers and booleans of the device have the values that the CPU computes. Ends with 1 if one differs."""
+import ctypes
 import math
 import sys
 import threading
@@ -55,6 +56,20 @@ def lists(d):
     other = [torch.zeros_like(t) for t in x]
     torch._foreach_copy_(other, x), torch._foreach_zero_(x[:1])
     return torch.cat(x + other + list(torch._foreach_neg(x)) + [numbers[0].long()])
+
+
+def copied(d):
+    """Copies that are not PyTorch's, by the runtime and the driver."""
+    x, y = torch.arange(6, device=d), torch.arange(6, device=d)
+    if d == "cpu":
+        return torch.tensor([7, 0, 0, 7, 8, 9, 0, 7, 0, 0, 7, 8, 7])
+    cuda, numbers, read = ctypes.CDLL(None), (ctypes.c_long * 3)(7, 8, 9), ctypes.c_long()
+    at = [ctypes.c_void_p(t.data_ptr() + 8 * k) for t in (x, y) for k in range(6)]
+    cuda.cudaMemcpy(at[3], numbers, ctypes.c_size_t(24), 1), cuda.cudaMemset(at[1], 0, ctypes.c_size_t(16))
+    cuda.cudaMemcpy(at[0], at[3], ctypes.c_size_t(8), 3), cuda.cuMemcpyDtoD_v2(at[7], at[0], ctypes.c_size_t(8))
+    cuda.cuMemsetD8_v2(at[8], 0, ctypes.c_size_t(16)), cuda.cuMemcpyHtoD_v2(at[10], numbers, ctypes.c_size_t(16))
+    cuda.cuMemcpyDtoH_v2(ctypes.byref(read), at[7], ctypes.c_size_t(8))
+    return torch.cat([x, y, torch.tensor([read.value], device=d)])
 
 
 def resized(d):
@@ -177,6 +192,7 @@ same("argsort", lambda d: torch.tensor([5, 2, 9], device=d).argsort())
 same("one byte", lambda d: bool(torch.tensor(True, device=d)))
 same("item", lambda d: int(torch.tensor([4, 8], device=d).max()))
 same("a condition", waits)
+same("copied by others", copied)
 same("resized", resized)
 same("lists", lists)
 same("a small model", trained)
