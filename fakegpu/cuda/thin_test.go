@@ -109,20 +109,27 @@ func TestThinAnswers(t *testing.T) {
 	stays(t, "thin_answers", out)
 }
 
-// stays compares what was said with testdata/NAME.txt.
-func stays(t *testing.T, name, got string) {
+// saidBefore are the lines of testdata/NAME.txt, which -update-answers makes those of now.
+func saidBefore(t *testing.T, name, now string) (file string, before []string) {
 	t.Helper()
-	file := filepath.Join("testdata", name+".txt")
+	file = filepath.Join("testdata", name+".txt")
 	if *updateAnswers {
-		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+		if err := os.WriteFile(file, []byte(now), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
-	want, err := os.ReadFile(file)
+	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	before, now := strings.Split(string(want), "\n"), strings.Split(got, "\n")
+	return file, strings.Split(string(text), "\n")
+}
+
+// stays compares what was said with testdata/NAME.txt.
+func stays(t *testing.T, name, got string) {
+	t.Helper()
+	file, before := saidBefore(t, name, got)
+	now := strings.Split(got, "\n")
 	for i, line := range now {
 		if i >= len(before) || line != before[i] {
 			t.Fatalf("line %d of %s is now: %s", i+1, file, line)
