@@ -206,3 +206,37 @@ func TestReservedRanges(t *testing.T) {
 		}
 	}
 }
+
+// TestNumbers: whatever of an operation differs, its number does, and what is the same has the same.
+func TestNumbers(t *testing.T) {
+	block := spec.Block{Size: 512, RequestedSize: 500, State: spec.ActiveAllocated}
+	layout := func(change func(*spec.Segment)) did {
+		s := spec.Segment{Device: 1, Address: 4096, TotalSize: 1024, Stream: 7, Pool: spec.PoolID{Capture: 1, User: 2}, Blocks: []spec.Block{block, block}}
+		change(&s)
+		return did{Layout: []spec.Segment{s}}
+	}
+	entry := spec.TraceEntry{Action: spec.ActionAlloc, Addr: 4096, Size: 512, Stream: 7}
+	with := func(change func(*spec.TraceEntry)) did {
+		e := entry
+		change(&e)
+		return did{Entries: []spec.TraceEntry{entry, e}}
+	}
+	numbers := map[uint64]int{}
+	for i, d := range []did{
+		{}, {Error: "ab"}, {Error: "ba"}, {Error: "abc"}, {Address: 1}, {Figures: []int64{1}}, {Figures: []int64{1, 0}}, {Figures: []int64{0, 1}},
+		with(func(*spec.TraceEntry) {}), with(func(e *spec.TraceEntry) { e.Action = spec.ActionSegmentFree }), with(func(e *spec.TraceEntry) { e.Addr++ }),
+		with(func(e *spec.TraceEntry) { e.Size++ }), with(func(e *spec.TraceEntry) { e.Stream++ }),
+		layout(func(*spec.Segment) {}), layout(func(s *spec.Segment) { s.Device = 0 }), layout(func(s *spec.Segment) { s.Address++ }), layout(func(s *spec.Segment) { s.TotalSize++ }),
+		layout(func(s *spec.Segment) { s.Stream++ }), layout(func(s *spec.Segment) { s.Pool.Capture++ }), layout(func(s *spec.Segment) { s.Pool.User++ }), layout(func(s *spec.Segment) { s.PoolKind++ }),
+		layout(func(s *spec.Segment) { s.Blocks = s.Blocks[1:] }), layout(func(s *spec.Segment) { s.Blocks[1].Size++ }), layout(func(s *spec.Segment) { s.Blocks[1].RequestedSize++ }),
+		layout(func(s *spec.Segment) { s.Blocks[1].State = spec.Inactive }),
+	} {
+		if other, there := numbers[d.number()]; there {
+			t.Errorf("%d and %d have one number", other, i)
+		}
+		numbers[d.number()] = i
+	}
+	if textNumber("ab") == textNumber("ba") || textNumber("ab") != textNumber("ab") || textNumber("") == textNumber("a") {
+		t.Error("texts have the wrong numbers")
+	}
+}
