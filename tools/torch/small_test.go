@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"gaugeblock/conformance"
 	"gaugeblock/conformance/perform"
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
@@ -238,5 +239,45 @@ func TestNumbers(t *testing.T) {
 	}
 	if textNumber("ab") == textNumber("ba") || textNumber("ab") != textNumber("ab") || textNumber("") == textNumber("a") {
 		t.Error("texts have the wrong numbers")
+	}
+}
+
+// TestFailedFree: memory whose free has failed is the program's as before.
+func TestFailedFree(t *testing.T) {
+	h := trace.Header{Family: "core", TotalMemory: 1 << 30, Devices: 1, Streams: []spec.Stream{0}, Geometry: spec.DefaultGeometry()}
+	player, err := perform.New(&h, func(driver spec.Driver, h *trace.Header) (spec.Allocator, error) {
+		a, err := reference.New(driver, h)
+		return keeps{a}, err
+	})
+	must(t, err)
+	program := newProgram(conformance.Find("core"), h)
+	lifetimes := program.Lifetimes(player.GPU())
+	for _, op := range []trace.Op{
+		{Kind: trace.OpMalloc, ID: 1, Size: 512}, {Kind: trace.OpFree, ID: 1}, {Kind: trace.OpKernel, Writes: []trace.OpRange{{ID: 1}}},
+	} {
+		var out perform.Result
+		watched(player, lifetimes, &op, &out)
+		program.Did(&op, &out)
+		if failed := op.Kind == trace.OpFree; (out.Err != nil) != failed || out.Skipped {
+			t.Errorf("%s: %v", op.Kind, out.Err)
+		}
+	}
+	if found := player.GPU().Hazards(); len(found) > 0 {
+		t.Errorf("%v", found)
+	}
+}
+
+// keeps is an allocator that frees nothing.
+type keeps struct{ spec.Allocator }
+
+func (keeps) Free(spec.Ptr) error { return &spec.DriverError{Call: "Free", Code: 1} }
+
+// TestCompletedFrees: frees that are only requested do not count.
+func TestCompletedFrees(t *testing.T) {
+	done, asked := spec.TraceEntry{Action: spec.ActionFreeCompleted}, spec.TraceEntry{Action: spec.ActionFreeRequested}
+	for want, entries := range [][]spec.TraceEntry{{asked, asked}, {asked, done, asked}, {done, done, asked}} {
+		if n := completedFrees(entries); n != want {
+			t.Errorf("%d of %v", n, entries)
+		}
 	}
 }
