@@ -26,6 +26,9 @@ func TestBugs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if _, err := (Bug{Name: "a", Before: "-", After: "none"}).Recipes(recipes); err == nil || err.Error() != "a: there is no recipe none" {
+		t.Error(err)
+	}
 	page, err := os.ReadFile("../../tools/zoo/README.md")
 	if err != nil {
 		t.Fatal(err)
