@@ -215,12 +215,16 @@ func answers(f *snapshot.File, seed uint64) (list [][2]string, err error) {
 	answer("limit", fmt.Sprint(w.Limit, w.Unrecorded, w.Refused, w.RetriesOpen, w.DoubtfulGarbage, w.ImpossibleStart, w.Release.Name, len(w.OtherReleases)))
 	answer("readings", fmt.Sprint(w.Readings(), w.GivenReadings(history.Limits{Fraction: 100 * spec.MiB}), w.LikelyEmptied(), w.Rooms()))
 	answer("start", []any{w.InitialSegments, w.PrivatePools, w.Allocations, w.Streams, w.StartsExpandable, w.AllocatedAtStart(), w.PeakRequested(), w.PeakAsked(), w.PeakRequest()})
-	verified := play.Verify(w)
+	verified, outcome := play.RunAsRecorded(w, w.Readings()[0], nil)
+	outcomeText, err := json.Marshal(outcome)
+	if err != nil {
+		return nil, err
+	}
 	var differences []string
 	for i := range verified.Differences {
 		differences = append(differences, fmt.Sprint(verified.Differences[i].Kind, verified.Differences[i].Entry, verified.Differences[i].Count, verified.Differences[i].Err))
 	}
-	answer("verified", fmt.Sprint(verified.Reading, verified.Allocations, verified.SameAddress, verified.Entries, differences))
+	answer("verified", fmt.Sprint(verified.Reading, verified.Allocations, verified.SameAddress, verified.Entries, differences)+string(outcomeText))
 	for _, text := range []string{"", "expandable_segments:True"} {
 		s, err := history.ParseSettings(text, w.Release)
 		if err != nil {
@@ -228,9 +232,9 @@ func answers(f *snapshot.File, seed uint64) (list [][2]string, err error) {
 		}
 		var outcomes []any
 		for _, a := range assumptions(w) {
-			peak := uint64(0)
-			o, err := play.Run(w, play.RunOptions{Settings: s, Reading: w.Readings()[0], Assumptions: a, StopAtOOM: a.PackedStart, Watch: func(held uint64) { peak = max(peak, held) }})
-			outcomes = append(outcomes, a.Name, o, peak, fmt.Sprint(err))
+			peak, allocated := uint64(0), uint64(0)
+			o, err := play.Run(w, play.RunOptions{Settings: s, Reading: w.Readings()[0], Assumptions: a, StopAtOOM: a.PackedStart, Watch: func(held uint64) { peak = max(peak, held) }, WatchAllocated: func(now uint64) { allocated += now }})
+			outcomes = append(outcomes, a.Name, o, peak, allocated, o.Unallocated(), o.ReachesLimit(), fmt.Sprint(err))
 		}
 		answer("played "+text, outcomes)
 	}
