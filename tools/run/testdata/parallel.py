@@ -359,6 +359,82 @@ def deepspeed3():
     deepspeed(3)
 
 
+def narrow():
+    """Other sizes once more: narrower blocks, more sequences, and lengths of their own."""
+    global WIDTH, HEADS, VOCABULARY, BATCH
+    WIDTH, HEADS, VOCABULARY, BATCH = 640, 10, 20000, 6
+    lengths.seed(23)
+
+
+def fsdp1_parts():
+    """Wrapped by size, gathered late in the backward pass, and gradients are clipped."""
+    from functools import partial
+    from torch.distributed.fsdp import BackwardPrefetch, FullyShardedDataParallel
+    from torch.distributed.fsdp.wrap import size_based_auto_wrap_policy
+
+    narrow()
+    model = FullyShardedDataParallel(Model(), auto_wrap_policy=partial(size_based_auto_wrap_policy, min_num_params=1_500_000), device_id=DEVICE,
+                                     backward_prefetch=BackwardPrefetch.BACKWARD_POST)
+    optimizer = torch.optim.AdamW(model.parameters())
+    for _ in range(STEPS):
+        x = tokens()
+        loss_of(model(x), x).backward()
+        model.clip_grad_norm_(1.0)
+        optimizer.step()
+        optimizer.zero_grad()
+
+
+def zero_accumulate():
+    from torch.distributed.optim import ZeroRedundancyOptimizer
+
+    narrow()
+    model = nn.parallel.DistributedDataParallel(Model().to(DEVICE), device_ids=[DEVICE.index], bucket_cap_mb=40)
+    accumulate(model, ZeroRedundancyOptimizer(model.parameters(), optimizer_class=torch.optim.Adam, parameters_as_bucket_view=True, lr=1e-3))
+
+
+def ddp_clip():
+    """Small buckets that are views, and gradients that are clipped."""
+    narrow()
+    model = nn.parallel.DistributedDataParallel(Model().to(DEVICE), device_ids=[DEVICE.index], bucket_cap_mb=5, gradient_as_bucket_view=True)
+    optimizer = torch.optim.AdamW(model.parameters())
+    for _ in range(STEPS):
+        x = tokens()
+        loss_of(model(x), x).backward()
+        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+        optimizer.zero_grad()
+
+
+def tensor_loss():
+    """Tensor parallel with a vocabulary and a loss that are divided as well."""
+    from torch.distributed.device_mesh import init_device_mesh
+    from torch.distributed.tensor import Replicate, Shard
+    from torch.distributed.tensor.parallel import ColwiseParallel, RowwiseParallel, loss_parallel, parallelize_module
+
+    narrow()
+    model, mesh = Model().to(DEVICE), init_device_mesh("cuda", (RANKS,))
+    columns, rows = ColwiseParallel(), RowwiseParallel()
+    parallelize_module(model, mesh, {"embedding": RowwiseParallel(input_layouts=Replicate()), "head": ColwiseParallel(output_layouts=Shard(-1), use_local_output=False)})
+    for block in model.blocks:
+        parallelize_module(block, mesh, {"query": columns, "key": columns, "value": columns, "out": rows, "up": columns, "down": rows})
+    optimizer = torch.optim.AdamW(model.parameters(), foreach=False)
+    for _ in range(STEPS):
+        for _ in range(2):
+            x = tokens()
+            with loss_parallel():
+                loss_of(model(x), x).backward()
+        optimizer.step()
+        optimizer.zero_grad()
+
+
+def fsdp2_offload():
+    """Parameters and the optimizer's state are in the host's memory."""
+    from torch.distributed.fsdp import CPUOffloadPolicy
+
+    model = sharded(offload_policy=CPUOffloadPolicy())
+    train(model, torch.optim.AdamW(model.parameters()))
+
+
 def objects():
     """What ranks tell each other arrives."""
     everyone = [None] * RANKS
