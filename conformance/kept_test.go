@@ -1,29 +1,24 @@
 package conformance
 
 import (
-	"encoding/json"
-	"flag"
 	"fmt"
-	"hash/crc32"
-	"os"
 	"strings"
 	"testing"
 
 	"gaugeblock/alloc"
 	"gaugeblock/conformance/perform"
+	"gaugeblock/internal/kept"
 	"gaugeblock/internal/race"
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
 	"gaugeblock/upstream"
 )
 
-var rewritePrograms = flag.Bool("rewrite-programs", false, "write testdata/programs.txt anew")
-
 // TestKeptPrograms: a seed gives the same program as before, of which as much is checked and the same is met. Of a program
 // that ends with a failure, the shortest one that is found is the same too. testdata/programs.txt has checksums of them; it is written
 // anew where programs are to change:
 //
-//	go test ./conformance -run TestKeptPrograms -rewrite-programs
+//	go test ./conformance -run TestKeptPrograms -rewrite-answers
 func TestKeptPrograms(t *testing.T) {
 	if race.Enabled {
 		t.Skip("a search of one goroutine, of which the race detector sees nothing")
@@ -54,7 +49,7 @@ func TestKeptPrograms(t *testing.T) {
 			}
 			faults := area.RunFaults(seed, 30, 6, Options{New: right})
 			pairs := area.RunFaultPairs(seed, 20, 3, Options{New: right})
-			fmt.Fprintf(&got, "%s %d program %s checked %d met %s faults %d %s pairs %d %s\n", area.Name, seed, sum(h, tried.ops, tried.answers), tried.checked, sum(tried.labels), faults.Checked, sum(faults.Labels), pairs.Checked, sum(pairs.Labels))
+			fmt.Fprintf(&got, "%s %d program %s checked %d met %s faults %d %s pairs %d %s\n", area.Name, seed, kept.Sum(h, tried.ops, tried.answers), tried.checked, kept.Sum(tried.labels), faults.Checked, kept.Sum(faults.Labels), pairs.Checked, kept.Sum(pairs.Labels))
 		}
 	}
 	for seed := uint64(1); seed <= 8; seed++ {
@@ -65,24 +60,9 @@ func TestKeptPrograms(t *testing.T) {
 			continue
 		}
 		least := Minimise(f, o)
-		fmt.Fprintf(&got, "%d fails %s minimised %s %s\n", seed, sum(f.Class, f.Detail, len(f.Ops)), sum(least.Header, least.Ops), sum(least.Class, least.Detail, least.Found))
+		fmt.Fprintf(&got, "%d fails %s minimised %s %s\n", seed, kept.Sum(f.Class, f.Detail, len(f.Ops)), kept.Sum(least.Header, least.Ops), kept.Sum(least.Class, least.Detail, least.Found))
 	}
-	const file = "testdata/programs.txt"
-	if *rewritePrograms {
-		if err := os.WriteFile(file, []byte(got.String()), 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
-	kept, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	before := strings.Split(string(kept), "\n")
-	for i, line := range strings.Split(got.String(), "\n") {
-		if i >= len(before) || line != before[i] {
-			t.Errorf("another program: %s", line)
-		}
-	}
+	kept.Compare(t, "testdata/programs.txt", got.String())
 }
 
 // withSettings makes the reference, with settings beside a program's.
@@ -90,13 +70,4 @@ func withSettings(other string) perform.Factory {
 	return func(d spec.Driver, h *trace.Header) (spec.Allocator, error) {
 		return alloc.New(d, alloc.Options{Geometry: h.Geometry, Settings: strings.Trim(h.Settings+","+other, ","), Rules: upstream.Newest().Rules})
 	}
-}
-
-// sum is a checksum of anything that JSON can say.
-func sum(of ...any) string {
-	text, err := json.Marshal(of)
-	if err != nil {
-		panic(err)
-	}
-	return fmt.Sprintf("%08x", crc32.ChecksumIEEE(text))
 }

@@ -1,16 +1,12 @@
 package errortext
 
 import (
-	"flag"
 	"fmt"
-	"hash/crc32"
-	"os"
+	"gaugeblock/internal/kept"
 	"regexp"
 	"strings"
 	"testing"
 )
-
-var rewriteAnswers = flag.Bool("rewrite-answers", false, "write testdata/answers.txt anew")
 
 // TestKept: all that is said of the texts of TestConclusions stays as it was, also if one of their numbers is half as large,
 // or twice, or a sentence is not there. testdata/answers.txt has a checksum of it for each text.
@@ -23,24 +19,9 @@ func TestKept(t *testing.T) {
 		for _, text := range variants(c.text) {
 			said += say(text)
 		}
-		fmt.Fprintf(&got, "%08x %s\n", crc32.ChecksumIEEE([]byte(said)), c.what)
+		fmt.Fprintf(&got, "%s %s\n", kept.Sum(said), c.what)
 	}
-	const file = "testdata/answers.txt"
-	if *rewriteAnswers {
-		if err := os.WriteFile(file, []byte(got.String()), 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
-	kept, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	before := strings.Split(string(kept), "\n")
-	for i, line := range strings.Split(got.String(), "\n") {
-		if i >= len(before) || line != before[i] {
-			t.Errorf("what is said changes: %s", line)
-		}
-	}
+	kept.Compare(t, "testdata/answers.txt", got.String())
 }
 
 // say is all that is said of a text.

@@ -5,14 +5,13 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"hash/crc32"
 	"math/rand/v2"
-	"os"
 	"strings"
 	"testing"
 
 	"gaugeblock/alloc"
 	"gaugeblock/fakegpu"
+	"gaugeblock/internal/kept"
 	"gaugeblock/internal/race"
 	"gaugeblock/snapshot"
 	"gaugeblock/snapshot/compare"
@@ -30,10 +29,7 @@ import (
 //	go test ./snapshot/tell -run TestKeptAnswers -rewrite-answers
 //	go test ./snapshot/tell -run TestKeptAnswers -answers-of 7 -v     prints the answers
 
-var (
-	rewriteAnswers = flag.Bool("rewrite-answers", false, "write testdata/answers.txt anew")
-	answersOf      = flag.Uint64("answers-of", 0, "print the answers of the program of this seed")
-)
+var answersOf = flag.Uint64("answers-of", 0, "print the answers of the program of this seed")
 
 // mixedProgram is a program with streams, private pools and changing settings.
 type mixedProgram struct {
@@ -287,27 +283,12 @@ func TestKeptAnswers(t *testing.T) {
 		}
 		fmt.Fprintf(&got, "%d %q", seed, settings)
 		for _, a := range list {
-			fmt.Fprintf(&got, " %s %08x", a[0], crc32.ChecksumIEEE([]byte(a[1])))
+			fmt.Fprintf(&got, " %s %s", a[0], kept.Sum(a[1]))
 			if *answersOf == seed {
 				t.Logf("%s\n%s", a[0], a[1])
 			}
 		}
 		got.WriteByte('\n')
 	}
-	const file = "testdata/answers.txt"
-	if *rewriteAnswers {
-		if err := os.WriteFile(file, []byte(got.String()), 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
-	kept, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	before, now := strings.Split(string(kept), "\n"), strings.Split(got.String(), "\n")
-	for i := range now {
-		if i >= len(before) || before[i] != now[i] {
-			t.Fatalf("the answers of line %d change: -answers-of N prints them\n%s", i+1, now[i])
-		}
-	}
+	kept.Compare(t, "testdata/answers.txt", got.String())
 }

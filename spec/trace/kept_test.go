@@ -2,12 +2,9 @@ package trace_test
 
 import (
 	"errors"
-	"flag"
 	"fmt"
-	"hash/crc32"
 	"io"
 	"math/rand/v2"
-	"os"
 	"regexp"
 	"slices"
 	"strconv"
@@ -16,10 +13,9 @@ import (
 
 	"github.com/cockroachdb/datadriven"
 
+	"gaugeblock/internal/kept"
 	"gaugeblock/spec/trace"
 )
-
-var rewriteAnswers = flag.Bool("rewrite-answers", false, "write testdata/answers.txt anew")
 
 // TestKeptAnswers reads the traces of testdata/errors with words that are left out, doubled, exchanged or of another line: what is
 // read, in words and as it is written again, or what error it is, stays as it was. testdata/answers.txt has a checksum of that
@@ -62,25 +58,10 @@ func TestKeptAnswers(t *testing.T) {
 			}
 			said += readInWords(strings.Join(changed, ""))
 		}
-		fmt.Fprintf(&got, "%d %s %08x\n", n, d.Cmd, crc32.ChecksumIEEE([]byte(said)))
+		fmt.Fprintf(&got, "%d %s %s\n", n, d.Cmd, kept.Sum(said))
 		return d.Expected
 	})
-	const file = "testdata/answers.txt"
-	if *rewriteAnswers {
-		if err := os.WriteFile(file, []byte(got.String()), 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
-	kept, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	before := strings.Split(string(kept), "\n")
-	for i, line := range strings.Split(got.String(), "\n") {
-		if i >= len(before) || line != before[i] {
-			t.Errorf("another answer for the text of this number in testdata/errors: %s", line)
-		}
-	}
+	kept.Compare(t, "testdata/answers.txt", got.String())
 }
 
 var partsOfLine = regexp.MustCompile(`(?s)"[^"\n]*"|-?\d+|[a-z]+|.`)

@@ -1,11 +1,8 @@
 package graphtree
 
 import (
-	"flag"
 	"fmt"
-	"hash/crc32"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -14,15 +11,14 @@ import (
 	"github.com/cockroachdb/datadriven"
 
 	"gaugeblock/fakegpu"
+	"gaugeblock/internal/kept"
 )
-
-var rewriteFaults = flag.Bool("rewrite-faults", false, "write testdata/faults.txt anew")
 
 // TestFaultsOfStories tells each story again with one call of the driver that fails, the first or the last of each that the
 // story makes: what is said then, and what the device has not got back in the end, stays as it was. testdata/faults.txt
 // has for each story and call a checksum of it, and how many things are left:
 //
-//	go test ./tests/graphtree -run TestFaultsOfStories -rewrite-faults
+//	go test ./tests/graphtree -run TestFaultsOfStories -rewrite-answers
 func TestFaultsOfStories(t *testing.T) {
 	paths, err := filepath.Glob("testdata/stories/*")
 	if err != nil || len(paths) == 0 {
@@ -34,27 +30,12 @@ func TestFaultsOfStories(t *testing.T) {
 			for _, call := range slices.Sorted(maps.Keys(calls)) {
 				for _, nth := range slices.Compact([]uint64{1, calls[call]}) {
 					told := tell(t, path, call, nth, number)
-					fmt.Fprintf(&got, "%s %d %s %d: %08x, %d left\n", filepath.Base(path), number, call, nth, crc32.ChecksumIEEE([]byte(told.text.String()+strings.Join(told.leaks, "\n"))), len(told.leaks))
+					fmt.Fprintf(&got, "%s %d %s %d: %s, %d left\n", filepath.Base(path), number, call, nth, kept.Sum(told.text.String()+strings.Join(told.leaks, "\n")), len(told.leaks))
 				}
 			}
 		}
 	}
-	const file = "testdata/faults.txt"
-	if *rewriteFaults {
-		if err := os.WriteFile(file, []byte(got.String()), 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
-	kept, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	before := strings.Split(string(kept), "\n")
-	for i, line := range strings.Split(got.String(), "\n") {
-		if i >= len(before) || line != before[i] {
-			t.Fatalf("another answer: %s", line)
-		}
-	}
+	kept.Compare(t, "testdata/faults.txt", got.String())
 }
 
 // toldWithFault is what came of the stories of a file.
