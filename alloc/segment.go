@@ -15,17 +15,19 @@ import (
 // has no type for it: a segment is the block without a prev, and each block repeats
 // what all blocks of the segment share.)
 type segment struct {
-	base      spec.Ptr
-	size      uint64 // bytes
-	head      *block
-	blockPool *blockPool
-	stream    spec.Stream  // the allocation stream of all of its blocks
-	lists     *streamLists // of the stream in the block pool
-	number    uint64       // of the segments that were made, with TiesBySegment; see block.order
+	// What every free reads is first, mostly in one cache line.
+
+	blockPool  *blockPool
+	lists      *streamLists       // of the stream in the block pool
+	expandable *expandableSegment // nil for a segment of one driver allocation
+	number     uint64             // of the segments that were made, with TiesBySegment; see block.order
+
+	base   spec.Ptr
+	size   uint64 // bytes
+	head   *block
+	stream spec.Stream // the allocation stream of all of its blocks
 
 	contextWhenAllocated gatheredContext
-
-	expandable *expandableSegment // nil for a segment of one driver allocation
 }
 
 // A segmentList is the segments of a device in order of address.
