@@ -54,23 +54,24 @@ func (s *scene) malloc(bytes uint64, stream spec.Stream) spec.Ptr {
 // compared elsewhere: these are questions that traces do not ask.
 var abilities = map[string]struct {
 	settings string
+	from     string // the first release that has it; "": all
 	play     func(s *scene)
 }{
-	"base allocation": {"", func(s *scene) {
+	"base allocation": {"", "", func(s *scene) {
 		p, q := s.malloc(1000, 0), s.malloc(3000, 0)
 		for _, at := range []spec.Ptr{p, q, 0x1234} {
 			base, bytes, err := s.a.BaseAllocation(at)
 			s.say([2]uint64{uint64(base), bytes}, err)
 		}
 	}},
-	"cache info": {"", func(s *scene) {
+	"cache info": {"", "", func(s *scene) {
 		must(s.t, s.a.Free(s.malloc(30<<20, 0)))
 		for _, atLeast := range []uint64{0, 1, 64 << 20} {
 			n, err := s.a.CacheInfo(0, atLeast)
 			s.say(n, err)
 		}
 	}},
-	"memory fraction": {"", func(s *scene) {
+	"memory fraction": {"", "", func(s *scene) {
 		f, err := s.a.MemoryFraction(0)
 		s.say(f, err)
 		must(s.t, s.a.SetMemoryFraction(0, 0.25))
@@ -78,12 +79,12 @@ var abilities = map[string]struct {
 		s.say(f, err)
 		s.say(nil, s.a.SetMemoryFraction(0, 1.5))
 	}},
-	"refused settings": {"", func(s *scene) {
+	"refused settings": {"", "", func(s *scene) {
 		s.say(nil, s.a.Configure("max_split_size_mb:1"))
 		s.say(nil, s.a.Configure("no_such_key:1"))
 		s.say(nil, s.a.Configure("garbage_collection_threshold:0.5"))
 	}},
-	"use counts": {"", func(s *scene) {
+	"use counts": {"", "", func(s *scene) {
 		id := spec.PoolID{User: 7}
 		must(s.t, s.a.CreatePool(0, id, spec.PoolOptions{}))
 		must(s.t, s.a.BeginAllocateToPool(0, id, spec.ForThread(0)))
@@ -101,7 +102,7 @@ var abilities = map[string]struct {
 		n, err = s.a.PoolUseCount(0, id)
 		s.say(n, err)
 	}},
-	"expandable segments": {"expandable_segments:True", func(s *scene) {
+	"expandable segments": {"expandable_segments:True", "2.10", func(s *scene) {
 		stream, err := s.gpu.CreateStream(0)
 		must(s.t, err)
 		s.malloc(100, stream)
@@ -111,7 +112,7 @@ var abilities = map[string]struct {
 		base, bytes, err := s.a.BaseAllocation(s.malloc(100, stream))
 		s.say([2]uint64{uint64(base), bytes}, err)
 	}},
-	"history": {"", func(s *scene) {
+	"history": {"", "", func(s *scene) {
 		s.say(s.a.HistoryEnabled(), nil)
 		must(s.t, s.a.RecordHistory(spec.HistoryOptions{Enabled: true, MaxEntries: 5, Level: spec.ContextNever}))
 		s.say(s.a.HistoryEnabled(), nil)
@@ -130,7 +131,7 @@ var abilities = map[string]struct {
 		must(s.t, s.a.RecordHistory(spec.HistoryOptions{MaxEntries: 1}))
 		s.say(s.a.HistoryEnabled(), nil)
 	}},
-	"skipped actions": {"", func(s *scene) {
+	"skipped actions": {"", "2.11", func(s *scene) {
 		must(s.t, s.a.RecordHistory(spec.HistoryOptions{
 			Enabled: true, MaxEntries: 100, Skip: []spec.Action{spec.ActionFreeRequested, spec.ActionSegmentAlloc},
 		}))
@@ -145,12 +146,12 @@ var abilities = map[string]struct {
 		}
 		s.say(strings.Join(actions, " "), nil)
 	}},
-	"metadata": {"", func(s *scene) {
+	"metadata": {"", "2.10", func(s *scene) {
 		s.a.SetUserMetadata(0, "step 1")
 		s.say(s.a.UserMetadata(0), nil)
 		s.a.SetUserMetadata(0, "")
 	}},
-	"out of memory": {"", func(s *scene) {
+	"out of memory": {"", "", func(s *scene) {
 		s.a.OnOutOfMemory(func(r spec.OutOfMemoryReport) { s.say(r, nil) })
 		must(s.t, s.a.SetMemoryFraction(0, 0.5))
 		_, err := s.a.Malloc(spec.Request{Bytes: 600 << 20})
@@ -159,12 +160,12 @@ var abilities = map[string]struct {
 		_, err = s.a.Malloc(spec.Request{Bytes: 2 << 30})
 		s.say(nil, err)
 	}},
-	"sharing": {"", func(s *scene) {
+	"sharing": {"", "", func(s *scene) {
 		s.malloc(512, 0)
 		h, err := s.a.ShareHandle(s.malloc(512, 0))
 		s.say(h.Offset, err)
 	}},
-	"observers": {"", func(s *scene) {
+	"observers": {"", "", func(s *scene) {
 		s.a.OnTrace(func(e spec.HistoryEntry) { s.say(e.TraceEntry, nil); s.say(e.Pool, nil) })
 		must(s.t, s.a.Free(s.malloc(700, 0)))
 	}},
@@ -174,9 +175,10 @@ func TestAbilities(t *testing.T) {
 	open(t)
 	for name, c := range abilities {
 		t.Run(name, func(t *testing.T) {
+			forReleases(t, c.from, "")
 			play := func(factory perform.Factory) []any {
 				gpu := fakegpu.New(fakegpu.Config{Devices: fakegpu.Devices(1, spec.GiB)})
-				h := trace.Header{Geometry: spec.DefaultGeometry(), Devices: 1, Settings: c.settings}
+				h := trace.Header{Geometry: spec.DefaultGeometry(), Devices: 1, Settings: c.settings, Release: built(t).Release().Name}
 				a, err := factory(gpu, &h)
 				must(t, err)
 				s := &scene{t: t, a: a.(both), gpu: gpu}

@@ -47,11 +47,14 @@ type EdgeRun struct {
 
 // LeavesOut is why a configuration has no walk for the release; "" if it has.
 func (r EdgeRun) LeavesOut(c tla.Configuration) string {
-	scale := edges.Find(c.Name)
-	if scale != nil && scale.Marks && r.PyTorch.Release().Rules.Captures == upstream.CapturesByRouting {
+	scale, rules := edges.Find(c.Name), r.PyTorch.Release().Rules
+	if scale != nil && knownSettings(scale.Settings, rules.Settings) != scale.Settings {
+		return "its sizes need settings that this release refuses: " + scale.Settings
+	}
+	if scale != nil && scale.Marks && rules.Captures == upstream.CapturesByRouting {
 		return "it is about marks of captures, at which this release does not look"
 	}
-	if c.Name == "oversize_forbidden" && r.PyTorch.Release().Rules.Captures == upstream.CapturesByMark {
+	if c.Name == "oversize_forbidden" && rules.Captures == upstream.CapturesByMark {
 		return "a thread beside a capture frees memory that it uses, and what comes of the event in it is not specified"
 	}
 	return ""

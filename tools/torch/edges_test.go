@@ -39,6 +39,9 @@ func TestEveryEdge(t *testing.T) {
 			continue
 		}
 		t.Run(c.Name, func(t *testing.T) {
+			if why := (EdgeRun{PyTorch: o}).LeavesOut(c); why != "" {
+				t.Skip(why)
+			}
 			r, err := EdgeRun{PyTorch: o}.Run(c)
 			if err != nil {
 				t.Fatal(err)
@@ -137,6 +140,7 @@ func TestScales(t *testing.T) {
 
 // TestWrongScale: a scale that is not exact is noticed, whatever the two allocators do alike.
 func TestWrongScale(t *testing.T) {
+	forReleases(t, "2.11", "") // which know large_segment_size_mb
 	o := built(t)
 	list, err := EdgeConfigurations()
 	if err != nil {
@@ -163,6 +167,7 @@ func TestWrongScale(t *testing.T) {
 // range of addresses. On the scale of this configuration the device grants more memory than it says
 // it has; the segment has two pages, and so has its range.
 func TestRestoreOfMappedRange(t *testing.T) {
+	forReleases(t, "2.10", "") // until 2.9 a process is granted no more than the device says that it has
 	for _, test := range []struct{ labels, what string }{
 		{"BeginAllocateToPool(1,1) Malloc(1,2) EndAllocateToPool(1) Checkpoint(1) Free(0) SetCheckpointPoolState(1)", ""},
 		{
@@ -210,7 +215,7 @@ func performLabels(t *testing.T, name string, labels []string) reply {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &edgeRun{EdgeRun: EdgeRun{Workers: 1, Every: 1, scale: edges.Find(name)}}
+	r := &edgeRun{EdgeRun: EdgeRun{PyTorch: built(t), Workers: 1, Every: 1, scale: edges.Find(name)}}
 	if err := r.open(list[slices.IndexFunc(list, func(c tla.Configuration) bool { return c.Name == name })]); err != nil {
 		t.Fatal(err)
 	}

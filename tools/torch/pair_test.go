@@ -16,7 +16,7 @@ import (
 func replayed(t *testing.T, h trace.Header, ops []trace.Op, forget func(e *trace.Expectation), end trace.End) replay.Result {
 	t.Helper()
 	var text bytes.Buffer
-	h.StatColumns = figureNames
+	h.StatColumns, h.Release = figureNames, built(t).Release().Name
 	w, err := trace.NewWriter(&text, h)
 	must(t, err)
 	for _, op := range ops {

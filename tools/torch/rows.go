@@ -78,8 +78,11 @@ var rules = []rule{
 		return m.op.Kind == trace.OpRestore && m.Difference.ours.Err != nil && m.Difference.theirs.Err != nil
 	}},
 	{rowMappedRange, func(m *mismatch) bool {
-		return m.op.Kind == trace.OpRestore && m.Difference.ours.Err == nil && m.says("Invalid expandable segment structure") &&
-			m.filled[devicePool{m.op.Device, m.op.Pool}]
+		words := "Invalid expandable segment structure"
+		if releaseNumber(&m.Header) < 211 {
+			words = "Expected !curr_block->mapped to be true"
+		}
+		return m.op.Kind == trace.OpRestore && m.Difference.ours.Err == nil && m.says(words) && m.filled[devicePool{m.op.Device, m.op.Pool}]
 	}},
 	{"checkpoints/other-segment", func(m *mismatch) bool {
 		return m.op.Kind == trace.OpRestore && m.Difference.theirs.Err == nil &&
