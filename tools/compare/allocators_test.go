@@ -215,9 +215,10 @@ func TestCrash(t *testing.T) {
 // TestCandidates: what is no allocator is said.
 func TestCandidates(t *testing.T) {
 	for text, says := range map[string]string{
-		"pytorch:9.9":                 "9.9",
-		"pytorch,max_split_size_mb":   "max_split_size_mb",
-		"jemalloc":                    "is no allocator",
+		"pytorch:9.9":               "9.9",
+		"pytorch,max_split_size_mb": "max_split_size_mb",
+		"jemalloc":                  "is no allocator",
+		"pytorch,per_process_memory_fraction:0.5": "give the limit in bytes",
 		"driver: ":                    "names no program",
 		"no.so":                       "no.so",
 		"testdata/async.cc.so:malloc": "two functions",
