@@ -2,6 +2,9 @@ package main
 
 import (
 	"bytes"
+	"errors"
+	"io"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -10,6 +13,7 @@ import (
 // TestNoFolder: a command that needs a folder for what it builds says so where none can be made, and prints and writes
 // nothing but, as fit does, the table of no tries.
 func TestNoFolder(t *testing.T) {
+	t.Chdir(t.TempDir())
 	none := filepath.Join(t.TempDir(), "none")
 	program := reserving(t, "1")
 	t.Setenv("TMPDIR", none)
@@ -27,5 +31,16 @@ func TestNoFolder(t *testing.T) {
 		if status != statusBadInput || stdout.Len() > 0 && !strings.HasPrefix(line, "fit") || !strings.Contains(stderr.String(), wrong) {
 			t.Errorf("%s: status %d, %s%s", line, status, &stdout, &stderr)
 		}
+	}
+	for _, damaged := range []string{"a.pickle", "b.pickle", "c.pickle"} {
+		if err := os.WriteFile(damaged, []byte("no snapshot"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if status := run([]string{"report", "-o", "new/", "a.pickle", "b.pickle", "c.pickle"}, strings.NewReader(""), io.Discard, io.Discard); status != statusBadInput {
+		t.Errorf("pages of what is no snapshot: status %d", status)
+	}
+	if _, err := os.Stat("new"); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("a folder is left: %v", err)
 	}
 }

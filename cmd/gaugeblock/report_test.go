@@ -286,6 +286,15 @@ func TestReportTwo(t *testing.T) {
 			t.Errorf("status %d, %s: no %s", status, &stderr, part)
 		}
 	}
+	// Two of one name are told apart by their folders.
+	first, second := copied(t, "a.pickle.gz"), copied(t, "a.pickle.gz")
+	stdout.Reset()
+	status = run([]string{"report", "--no-whatif", filepath.Join(first, "a.pickle.gz"), filepath.Join(second, "a.pickle.gz"), "-o", "-", "--format", "json"}, strings.NewReader(""), &stdout, &stderr)
+	for _, folder := range []string{first, second} {
+		if title := fmt.Sprintf(`"title":%q`, filepath.Join(folder, "a.pickle.gz")); status != statusExact || !strings.Contains(strings.ReplaceAll(stdout.String(), `": "`, `":"`), title) {
+			t.Errorf("status %d, no %s: %.300s", status, title, &stdout)
+		}
+	}
 }
 
 // TestReportRanks: a folder is the ranks of a run. A FIFO in it is not waited for, and a rank

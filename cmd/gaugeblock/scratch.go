@@ -32,7 +32,7 @@ func scratch(pattern string, ends func(os.Signal) bool) (string, func() error, e
 		return "", nil, err
 	}
 	const variable = "TMPDIR"
-	before, was := os.LookupEnv(variable)
+	before := os.Getenv(variable) // to have none and an empty one is the same
 	if err := os.Setenv(variable, dir); err != nil {
 		end()
 		return "", nil, errors.Join(err, os.RemoveAll(dir))
@@ -40,12 +40,7 @@ func scratch(pattern string, ends func(os.Signal) bool) (string, func() error, e
 	return dir, func() error {
 		close(atEnd)
 		end()
-		if was {
-			os.Setenv(variable, before)
-		} else {
-			os.Unsetenv(variable)
-		}
-		return os.RemoveAll(dir)
+		return errors.Join(os.Setenv(variable, before), os.RemoveAll(dir))
 	}, nil
 }
 

@@ -16,6 +16,9 @@ func TestQuestion(t *testing.T) {
 			t.Errorf("%q: %q, want %q", word, got, want)
 		}
 	}
+	if got := To("pool", []string{"pools", "poolx"}); got != "pools" {
+		t.Errorf("of two that are alike: %q", got)
+	}
 	if got := To("core", nil); got != "" {
 		t.Errorf("of no names: %q", got)
 	}

@@ -84,6 +84,8 @@ func TestLayers(t *testing.T) {
 		"page, in a zip":      zipped(t, "plot.html", page),
 		"page in lower case":  strings.Replace(page, "DOCTYPE", "doctype", 1),
 		"page with more":      strings.Replace(page, "const", `"base6 "base64 const`, 1),
+		"page with others":    strings.Replace(page, `"base64":`, `xbase64": "!!", ""base64":`, 1),
+		"zip with hidden":     zipped(t, "s.pickle", content, ".s.pickle", "x", "__MACOSX/t.pickle", "y"),
 		"page without spaces": strings.Replace(page, `": "`, `":"`, -1),
 	} {
 		in, err := unpack.Open(strings.NewReader(file), 1<<20)

@@ -3,6 +3,7 @@ package check
 import (
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -12,6 +13,7 @@ import (
 	"gaugeblock/fakegpu"
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
+	"gaugeblock/tools/reference"
 )
 
 const csvHeader = "Thread,Time,Action,Pointer,Size,Stream\n"
@@ -140,6 +142,12 @@ func TestSmallLogsOfMemory(t *testing.T) {
 			`{"op":"malloc","id":2,"size":512,"addr":8192}` + "\n" + `{"op":"host_access","thread":2,"reads":[[2,600,8]]}` + "\n" + `{"op":"host_access","thread":2,"reads":[[1,0,0]]}` + "\n" +
 			`{"op":"free","id":1}` + "\n" + `{"op":"free","id":2}` + "\n" + `{"end":true}` + "\n",
 			[]string{"not allocated: work touches 8 bytes from byte 600 of 0x2000 on, which has 512 (allocated in line 5)", noDriver}},
+		{"who frees memory, or records a stream for it, has been told of it", header +
+			`{"op":"malloc","id":1,"size":512,"addr":4096}` + "\n" + `{"op":"kernel","stream":1,"writes":[[1,0,0]]}` + "\n" + `{"op":"synchronize","stream":1}` + "\n" +
+			`{"op":"malloc","id":2,"size":512,"addr":8192}` + "\n" + `{"op":"record_stream","id":2,"stream":2,"thread":2}` + "\n" + `{"op":"host_access","thread":2,"reads":[[1,0,0]]}` + "\n" +
+			`{"op":"malloc","id":3,"size":512,"addr":12288}` + "\n" + `{"op":"free","id":3,"thread":3}` + "\n" + `{"op":"host_access","thread":3,"reads":[[1,0,0]]}` + "\n" +
+			`{"op":"free","id":1}` + "\n" + `{"op":"free","id":2}` + "\n" + `{"end":true}` + "\n",
+			[]string{noDriver}},
 		{"a callback frees memory that the program then frees as well, once", header +
 			`{"op":"malloc","id":1,"size":512,"addr":4194304,"events":[["segment_alloc",4194304,2097152,0],["alloc",4194304,512,0]]}` + "\n" + `{"op":"need_memory_callback","frees":[1]}` + "\n" +
 			`{"op":"malloc","id":2,"size":512,"addr":4194304,"events":[["free_requested",4194304,512,0],["free_completed",4194304,512,0],["alloc",4194304,512,0]]}` + "\n" +
@@ -239,8 +247,20 @@ func TestCreatedAgain(t *testing.T) {
 
 // TestMoreViolations: how many violations are not listed is said.
 func TestMoreViolations(t *testing.T) {
-	if text := (&Result{File: "log", More: 3}).String(); !strings.Contains(text, "log: 3 more are not listed") {
+	if text := (&Result{File: "log", More: 3, Violations: []Violation{{Line: 2, Kind: Leak, Text: "lost"}}}).String(); text != "log: 4 violations in 0 operations\nlog:2: leak: lost\nlog: 3 more are not listed" {
 		t.Error(text)
+	}
+}
+
+// TestCannotBegin: a log that is not there, or whose settings the reference does not take.
+func TestCannotBegin(t *testing.T) {
+	if _, err := File("none", Options{}); !errors.Is(err, os.ErrNotExist) {
+		t.Error(err)
+	}
+	log := strings.Replace(smallHeader, `"version":2`, `"version":2,"settings":"nonsense"`, 1)
+	_, err := Reader(strings.NewReader(log), "log", Options{Reference: reference.New})
+	if err == nil || !strings.HasPrefix(err.Error(), "log:1: the reference: settings") {
+		t.Error(err)
 	}
 }
 

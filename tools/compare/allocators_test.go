@@ -125,6 +125,15 @@ func TestPyTorch(t *testing.T) {
 			}
 		}
 	}
+	w := recorded(t, "gpt_varlen.default.nolimit")
+	told, err := whatif.Compare(w, whatif.Options{Settings: []string{""}, Limit: 300 * spec.MiB})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &compared(t, w, Options{Limit: 300 * spec.MiB}, "pytorch").Results[0]
+	if failed := int(told.Predictions[0].AtEnd.OOMs); failed == 0 || r.Failed != failed || r.OutOfMemory == nil {
+		t.Errorf("under a limit %d requests fail, whatif says %d; %+v", r.Failed, failed, r)
+	}
 	if measured < 4 {
 		t.Errorf("%d rows were compared with an H200", measured)
 	}
@@ -215,9 +224,12 @@ func TestCrash(t *testing.T) {
 // TestCandidates: what is no allocator is said.
 func TestCandidates(t *testing.T) {
 	for text, says := range map[string]string{
-		"pytorch:9.9":                 "9.9",
-		"pytorch,max_split_size_mb":   "max_split_size_mb",
-		"jemalloc":                    "is no allocator",
+		"pytorch:9.9":               "9.9",
+		"pytorch,max_split_size_mb": "max_split_size_mb",
+		"none.so.1":                 "no such file",
+		"pytorch:2.8,graph_capture_record_stream_reuse:True": "unknown key",
+		"jemalloc": "is no allocator",
+		"pytorch,per_process_memory_fraction:0.5": "give the limit in bytes",
 		"driver: ":                    "names no program",
 		"no.so":                       "no.so",
 		"testdata/async.cc.so:malloc": "two functions",
@@ -231,13 +243,14 @@ func TestCandidates(t *testing.T) {
 // TestGoodCandidates: each form of a candidate is read, with what it names.
 func TestGoodCandidates(t *testing.T) {
 	for text, want := range map[string]string{
-		"pytorch":                               "true  []",
-		"pytorch:2.11":                          "true 2.11 []",
-		"pytorch,expandable_segments:True":      "true  []",
-		"pytorch:2.11,expandable_segments:True": "true 2.11 []",
-		"driver:one":                            "false  [one]",
-		"driver: one two":                       "false  [one two]",
-		MallocAsync:                             "false  []",
+		"pytorch":      "true  []",
+		"pytorch:2.11": "true 2.11 []",
+		"pytorch,graph_capture_record_stream_reuse:True": "true  []",
+		"pytorch,expandable_segments:True":               "true  []",
+		"pytorch:2.11,expandable_segments:True":          "true 2.11 []",
+		"driver:one":                                     "false  [one]",
+		"driver: one two":                                "false  [one two]",
+		MallocAsync:                                      "false  []",
 	} {
 		c, err := ParseCandidate(text)
 		release := ""

@@ -30,6 +30,9 @@ func (a *told) Malloc(r spec.Request) (spec.Ptr, error) {
 	if r.Stream == 7 && a.fails != nil {
 		return 0, a.fails
 	}
+	if _, err := a.driver.CaptureStatus(r.Device, r.Stream); err != nil {
+		return 0, err // the device has no such stream
+	}
 	at, err := a.driver.Malloc(r.Device, r.Bytes)
 	if err != nil {
 		return 0, &spec.OutOfMemoryError{Requested: r.Bytes}
@@ -144,8 +147,10 @@ func TestSmallestLimit(t *testing.T) {
 	if err != nil || limit == nil || *limit != 56*spec.MiB {
 		t.Errorf("%v, %v", limit, err)
 	}
-	if limit, err := smallestLimit(late(), a.new, "", 40*spec.MiB); err != nil || limit != nil {
-		t.Errorf("it fails with all that it may have: %v, %v", limit, err)
+	for _, most := range []uint64{40 * spec.MiB, 54 * spec.MiB} {
+		if limit, err := smallestLimit(late(), a.new, "", most); err != nil || limit != nil {
+			t.Errorf("it fails with all that it may have: %v, %v", limit, err)
+		}
 	}
 }
 
@@ -214,6 +219,9 @@ func TestText(t *testing.T) {
 		if n := text.LongestLineLen(table); n > width || strings.Contains(table, name) != (width > 100) {
 			t.Errorf("%d columns: %d wide, the name whole: %v", width, n, strings.Contains(table, name))
 		}
+	}
+	if table := c.table(20); !strings.Contains(table, "\n"+name[:12]+" ") || strings.Contains(table, name[:13]) {
+		t.Errorf("names are not 12 wide:\n%s", table)
 	}
 	c.Results[0].SmallestLimit, c.Limit, c.Requested = nil, 0, 0
 	if said := c.Text(60); strings.Contains(said, "smallest limit") || !strings.Contains(said, "without a limit") {

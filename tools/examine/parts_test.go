@@ -128,7 +128,11 @@ type scripted struct {
 	refuses   string
 	begins    error
 	panics    any
+	settled   int
 }
+
+func (s *scripted) empties() bool { return true }
+func (s *scripted) settle()       { s.settled++ }
 
 func (s *scripted) call(message) ([8]uint64, string) { return s.words, s.exception }
 func (s *scripted) refused() string                  { return s.refuses }
@@ -204,4 +208,35 @@ func TestBegins(t *testing.T) {
 		}
 	}()
 	_ = begin(&scripted{panics: broken}, gpu)
+}
+
+// TestThrown: what a call throws is its error. TestParts has what is complained of.
+func TestThrown(t *testing.T) {
+	gpu := fakegpu.New(fakegpu.Config{Devices: fakegpu.Devices(1, 16<<20)})
+	s := &scripted{exception: "it threw 5"}
+	a := &allocator{subject: s, gpu: gpu, devices: 1, header: &trace.Header{Devices: 1}, live: map[spec.Ptr]allocation{512: {bytes: 512}}}
+	if err := a.EmptyCache(); err == nil || !strings.Contains(err.Error(), "it threw 5") || s.settled != 0 {
+		t.Errorf("empty_cache: %v, settled %d times", err, s.settled)
+	}
+	s.exception, a.live = "", nil
+	if err := a.EmptyCache(); err != nil || s.settled != 2 {
+		t.Errorf("empty_cache with nothing allocated: %v, settled %d times", err, s.settled)
+	}
+}
+
+// TestSearched: how much was searched, and which areas not to their end.
+func TestSearched(t *testing.T) {
+	r := &Report{Report: &conformance.Report{Searched: []conformance.Searched{
+		{Area: "core", What: "requests", Operations: 40, Programs: 3}, {Area: "pools", Operations: 2, Programs: 1, Stopped: "they end"}, {Area: "streams", Stopped: "they end"},
+	}}}
+	if want := "searched: 42 operations in 4 programs of the areas core, pools, streams\nof these not searched further, because the last programs ended within a few operations: pools, streams"; r.searched() != want {
+		t.Error(r.searched())
+	}
+	r.Searched = r.Searched[:1]
+	if want := "searched: 40 operations in 3 programs of the areas core"; r.searched() != want {
+		t.Error(r.searched())
+	}
+	if r.Replay = true; r.searched() != "performed: requests" {
+		t.Error(r.searched())
+	}
 }

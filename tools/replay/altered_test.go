@@ -1,11 +1,13 @@
 package replay_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"gaugeblock/spec"
 	"gaugeblock/tools/reference"
 	"gaugeblock/tools/replay"
 )
@@ -153,5 +155,33 @@ func TestAlteredWithinTolerance(t *testing.T) {
 				t.Error(&result)
 			}
 		})
+	}
+}
+
+// TestStoryNobodyTakes: who does not take the story is told of, and what was replayed then is nothing.
+func TestStoryNobodyTakes(t *testing.T) {
+	result, err := replay.Reader(strings.NewReader(recorded), "trace", replay.Options{New: reference.New, Sentences: full{}})
+	if !errors.Is(err, errFull) || result.Operations != 0 {
+		t.Errorf("%v, %v", &result, err)
+	}
+}
+
+var errFull = errors.New("the disk is full")
+
+type full struct{}
+
+func (full) Write([]byte) (int, error) { return 0, errFull }
+
+// TestCompareLayouts: the first thing that differs is told in words.
+func TestCompareLayouts(t *testing.T) {
+	layout := func(bytes uint64) []spec.Segment {
+		return []spec.Segment{{Address: 4096, TotalSize: 1024, Blocks: []spec.Block{{Size: bytes, State: spec.Inactive}, {Size: 1024 - bytes, State: spec.ActiveAllocated}}}}
+	}
+	if what, _, _ := replay.CompareLayouts(layout(512), layout(512)); what != "" {
+		t.Error(what)
+	}
+	what, expected, found := replay.CompareLayouts(layout(512), layout(256))
+	if what != "layout" || !strings.Contains(expected, "512") || !strings.Contains(found, "256") {
+		t.Errorf("%q, %q, %q", what, expected, found)
 	}
 }

@@ -39,6 +39,7 @@ func TestEventTolerance(t *testing.T) {
 		{"other events", false, trace.OpMalloc, events{alloc1, alloc2}, events{alloc2, alloc1}, false},
 		{"other events of a capture", false, trace.OpMalloc, events{alloc1, alloc2}, events{alloc2, alloc1}, false},
 		{"any events of a restore", false, trace.OpRestore, events{asked, freed1, alloc1, freed2}, events{freed2, alloc1, freed1, asked}, true},
+		{"other events of a restore", false, trace.OpRestore, events{alloc1, alloc2}, events{alloc2, alloc1}, true},
 		{"an event of a restore left out", false, trace.OpRestore, events{asked, alloc1}, events{asked}, false},
 		{"any events of a checkpoint", false, trace.OpCheckpoint, events{alloc1, alloc2}, events{alloc2, alloc1}, false},
 		{"free memory", false, trace.OpMalloc, events{oom}, events{otherOOM}, true},

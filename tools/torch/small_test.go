@@ -281,3 +281,30 @@ func TestCompletedFrees(t *testing.T) {
 		}
 	}
 }
+
+// TestPoolsReordered: pools are reordered by what was done in another order, and by two that lie in one place.
+func TestPoolsReordered(t *testing.T) {
+	first, second := spec.TraceEntry{Action: spec.ActionSegmentFree, Addr: 1}, spec.TraceEntry{Action: spec.ActionSegmentFree, Addr: 2}
+	user := func(id uint64) spec.PoolID { return spec.PoolID{User: id} }
+	for _, c := range []struct {
+		pools  []spec.PoolID
+		theirs []spec.TraceEntry
+		want   bool
+	}{
+		{[]spec.PoolID{user(1), user(2), user(3), user(4)}, []spec.TraceEntry{second, first}, false},
+		{[]spec.PoolID{user(2), user(5)}, []spec.TraceEntry{second, first}, true},
+		{[]spec.PoolID{user(2), {Capture: 5}}, []spec.TraceEntry{second, first}, true},
+		{[]spec.PoolID{user(2), {Capture: 1, User: 5}}, []spec.TraceEntry{second, first}, false},
+		{[]spec.PoolID{user(2), user(5)}, []spec.TraceEntry{second, second}, false},
+	} {
+		m := &mismatch{Outcome: &Outcome{Difference: &Difference{}}}
+		m.facts.released = map[spec.PoolID]bool{}
+		m.Difference.ours.Entries, m.Difference.theirs.Entries = []spec.TraceEntry{first, second}, c.theirs
+		for _, id := range c.pools {
+			m.facts.released[id] = true
+		}
+		if got := m.poolsReordered(); got != c.want {
+			t.Errorf("%v: %v", c.pools, got)
+		}
+	}
+}
