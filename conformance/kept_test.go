@@ -60,7 +60,7 @@ func TestKeptPrograms(t *testing.T) {
 			continue
 		}
 		least := Minimise(f, o)
-		fmt.Fprintf(&got, "%d fails %s minimised %s %s\n", seed, kept.Sum(f.Class, f.Detail, len(f.Ops)), kept.Sum(least.Header, least.Ops), kept.Sum(least.Class, least.Detail, least.Found))
+		fmt.Fprintf(&got, "%s %d: %s: %s, after %d operations, minimised to %d: %s\n", f.Area, seed, f.Class, f.Detail, f.Found, len(least.Ops), kept.Sum(f.Ops, least.Header, least.Ops, least.Detail))
 	}
 	kept.Compare(t, "testdata/programs.txt", got.String())
 }

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"testing"
 
+	"gaugeblock/internal/kept"
 	"gaugeblock/spec"
 )
 
@@ -233,8 +234,6 @@ func TestAnyCalls(t *testing.T) {
 	}
 }
 
-var updateAnswers = flag.Bool("update-answers", false, "write what TestAnswers compares")
-
 // answered are the callers of TestAnswers: one that goes far, and others that begin anew, where most is not set up yet, on
 // other machines, and where there is hardly any memory.
 var answered = []struct {
@@ -276,19 +275,7 @@ func TestAnswers(t *testing.T) {
 			told.Write(out)
 		}
 	}
-	got := answersOf(told.String())
-	_, before := saidBefore(t, "anycalls", got)
-	now := strings.Split(got, "\n")
-	differ := 0
-	for _, line := range now {
-		if !slices.Contains(before, line) && differ < 20 {
-			differ++
-			t.Errorf("now: %s", line)
-		}
-	}
-	if len(before) != len(now) {
-		t.Errorf("%d functions were called, now %d", len(before), len(now))
-	}
+	kept.Compare(t, "testdata/anycalls.txt", answersOf(told.String()))
 }
 
 // answersOf is a line for each function: the results, how often each came, and the numbers for what was written.

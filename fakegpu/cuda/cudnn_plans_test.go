@@ -9,11 +9,13 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"gaugeblock/internal/kept"
 )
 
 // TestPlans: workspaces that a cuDNN tells of plans of convolutions are corrected where they were measured, or follow a
 // formula, or are an estimate: what testdata/cudnn_plans_answers.txt has, with a stand-in for NVIDIA's library. Of most
-// answers it has a digest. -update-answers writes it.
+// answers it has a digest. -rewrite-answers writes it.
 func TestPlans(t *testing.T) {
 	program := thinProgram(t, "cudnn_plans", "libcudnn.so.9")
 	compiler, err := Compiler("CC", "cc", "gcc", "clang")
@@ -50,7 +52,7 @@ func TestPlans(t *testing.T) {
 		some := append(answers[:6:6], answers[len(answers)/2:len(answers)/2+6]...)
 		fmt.Fprintf(&told, "%d answers, %x, some of them:\n%s", len(answers), sha256.Sum256([]byte(strings.Join(answers, ""))), strings.Join(some, ""))
 	}
-	stays(t, "cudnn_plans_answers", told.String())
+	kept.Compare(t, "testdata/cudnn_plans_answers.txt", told.String())
 }
 
 // planQuestions are plans of convolutions as cuDNN describes them: those that were measured, in the types and layouts that

@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"gaugeblock/internal/kept"
 )
 
 // measuredSizes asks a thin library what was asked of NVIDIA's: testdata/NAME.c reads the first columns
@@ -166,7 +168,7 @@ func TestSparse(t *testing.T) {
 }
 
 // TestSizesStay: what the formulas give to the questions that were measured, and to those beside them, is to the byte what
-// testdata/sizes_stay.txt has: how many questions, and a digest of the answers. -update-answers writes that.
+// testdata/sizes_stay.txt has: how many questions, and a digest of the answers. -rewrite-answers writes that.
 func TestSizesStay(t *testing.T) {
 	var told strings.Builder
 	for _, m := range []struct {
@@ -194,7 +196,7 @@ func TestSizesStay(t *testing.T) {
 		}
 		fmt.Fprintf(&told, "%s %d %x\n", m.name, len(questions), sha256.Sum256(out))
 	}
-	stays(t, "sizes_stay", told.String())
+	kept.Compare(t, "testdata/sizes_stay.txt", told.String())
 }
 
 var number = regexp.MustCompile(`\d+`)

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"gaugeblock/internal/kept"
 )
 
 // Every name of the lists is in its library, once, under the version that programs ask for.
@@ -102,40 +104,9 @@ func thinProgram(t *testing.T, name, library string) string {
 }
 
 // TestThinAnswers: what the libraries above CUDA answer to what programs ask of them beside work, and how long work takes
-// by the model of durations, is what testdata/thin_answers.txt has. -update-answers writes that.
+// by the model of durations, is what testdata/thin_answers.txt has. -rewrite-answers writes that.
 func TestThinAnswers(t *testing.T) {
 	program := thinProgram(t, "thin_answers", "libnccl.so.2")
 	out, _ := run(t, program, []string{scratch}, "GAUGEBLOCK_CUDA_DEVICES=2", "GAUGEBLOCK_CUDA_GPU=h200", "GAUGEBLOCK_CUDA_SCHEDULE=time", "GAUGEBLOCK_CUDNN_VERSION=91503")
-	stays(t, "thin_answers", out)
-}
-
-// saidBefore are the lines of testdata/NAME.txt, which -update-answers makes those of now.
-func saidBefore(t *testing.T, name, now string) (file string, before []string) {
-	t.Helper()
-	file = filepath.Join("testdata", name+".txt")
-	if *updateAnswers {
-		if err := os.WriteFile(file, []byte(now), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return file, strings.Split(string(text), "\n")
-}
-
-// stays compares what was said with testdata/NAME.txt.
-func stays(t *testing.T, name, got string) {
-	t.Helper()
-	file, before := saidBefore(t, name, got)
-	now := strings.Split(got, "\n")
-	for i, line := range now {
-		if i >= len(before) || line != before[i] {
-			t.Fatalf("line %d of %s is now: %s", i+1, file, line)
-		}
-	}
-	if len(before) != len(now) {
-		t.Errorf("%s has %d lines, now %d", file, len(before), len(now))
-	}
+	kept.Compare(t, "testdata/thin_answers.txt", out)
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // TestKept: all that is said of the texts of TestConclusions stays as it was, also if one of their numbers is half as large,
-// or twice, or a sentence is not there. testdata/answers.txt has a checksum of it for each text.
+// or twice, or a sentence is not there. testdata/answers.txt has the brief lines of each text, and a checksum of all the rest.
 //
 //	go test ./snapshot/errortext -run TestKept -rewrite-answers
 func TestKept(t *testing.T) {
@@ -19,7 +19,8 @@ func TestKept(t *testing.T) {
 		for _, text := range variants(c.text) {
 			said += say(text)
 		}
-		fmt.Fprintf(&got, "%s %s\n", kept.Sum(said), c.what)
+		b := Find(c.text).Brief()
+		fmt.Fprintf(&got, "%s: %s | %s | %s | with changes %s\n", c.what, b.Happened, b.Cause, b.Try, kept.Sum(said))
 	}
 	kept.Compare(t, "testdata/answers.txt", got.String())
 }

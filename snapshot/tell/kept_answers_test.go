@@ -281,14 +281,18 @@ func TestKeptAnswers(t *testing.T) {
 		if err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
+		brief := ""
 		fmt.Fprintf(&got, "%d %q", seed, settings)
 		for _, a := range list {
 			fmt.Fprintf(&got, " %s %s", a[0], kept.Sum(a[1]))
+			if a[0] == "brief" || a[0] == "nothing" {
+				brief = a[1]
+			}
 			if *answersOf == seed {
 				t.Logf("%s\n%s", a[0], a[1])
 			}
 		}
-		got.WriteByte('\n')
+		fmt.Fprintf(&got, "\n\t%s\n", brief)
 	}
 	kept.Compare(t, "testdata/answers.txt", got.String())
 }

@@ -21,7 +21,7 @@ const allSettings = "large_segment_size_mb:40,max_split_size_mb:60,max_non_split
 	"pinned_max_cached_size_mb:4,expandable_segments_reserve:2G,expandable_segments_reserve_by_class:[a:0.25,b:3G]"
 
 // TestKeptAnswers reads settings of which words are left out, doubled, exchanged or other numbers, by several grammars: what is in
-// force then and how it is written, or what error it is, stays as it was. testdata/answers.txt has a checksum of it for
+// force then and how it is written, or what error it is, stays as it was. testdata/answers.txt has how each is written, and a checksum of the rest, for
 // each text and grammar.
 //
 //	go test ./spec/settings -run TestKeptAnswers -rewrite-answers
@@ -60,7 +60,7 @@ func TestKeptAnswers(t *testing.T) {
 				}
 				said += inForce(grammar, strings.Join(changed, ""), g)
 			}
-			fmt.Fprintf(&got, "%d %d %s\n", i, j, kept.Sum(said))
+			fmt.Fprintf(&got, "%q by grammar %d: %s with changes %s\n", text, j, written(grammar, text, g), kept.Sum(said))
 		}
 	}
 	kept.Compare(t, "testdata/answers.txt", got.String())
@@ -78,4 +78,13 @@ func inForce(grammar settings.Grammar, text string, g spec.Geometry) string {
 	}
 	said, err := json.Marshal(c)
 	return fmt.Sprintln(string(said), err, grammar.Format(c, g), grammar.Has(text), settings.KeysOf(text))
+}
+
+// written is how what a text sets is written, or what error it is.
+func written(grammar settings.Grammar, text string, g spec.Geometry) string {
+	c, err := grammar.Parse(text, g)
+	if err != nil {
+		return err.Error()
+	}
+	return fmt.Sprintf("%q", grammar.Format(c, g))
 }

@@ -16,7 +16,7 @@ import (
 
 // TestFaultsOfStories tells each story again with one call of the driver that fails, the first or the last of each that the
 // story makes: what is said then, and what the device has not got back in the end, stays as it was. testdata/faults.txt
-// has for each story and call a checksum of it, and how many things are left:
+// has for each story and call the first error, how many things are left, and a checksum of all that is said:
 //
 //	go test ./tests/graphtree -run TestFaultsOfStories -rewrite-answers
 func TestFaultsOfStories(t *testing.T) {
@@ -30,7 +30,7 @@ func TestFaultsOfStories(t *testing.T) {
 			for _, call := range slices.Sorted(maps.Keys(calls)) {
 				for _, nth := range slices.Compact([]uint64{1, calls[call]}) {
 					told := tell(t, path, call, nth, number)
-					fmt.Fprintf(&got, "%s %d %s %d: %s, %d left\n", filepath.Base(path), number, call, nth, kept.Sum(told.text.String()+strings.Join(told.leaks, "\n")), len(told.leaks))
+					fmt.Fprintf(&got, "%s %d %s %d: %s, %d left, all %s\n", filepath.Base(path), number, call, nth, told.firstError(), len(told.leaks), kept.Sum(told.text.String()+strings.Join(told.leaks, "\n")))
 				}
 			}
 		}
@@ -43,6 +43,16 @@ type toldWithFault struct {
 	text  strings.Builder // of the story with the fault
 	leaks []string
 	calls []map[string]uint64 // of the driver, by story
+}
+
+// firstError is the first error that is said.
+func (w *toldWithFault) firstError() string {
+	for line := range strings.Lines(w.text.String()) {
+		if _, said, is := strings.Cut(line, "error: "); is {
+			return strings.TrimSpace(said)
+		}
+	}
+	return "no error"
 }
 
 // ended is why a story with a fault cannot go on.
