@@ -223,8 +223,7 @@ var outside = map[string]string{
 	"prefetch.expandable, rank 0": meetsCopies,
 	"saved.default, rank 0":       meetsCopies,
 	"saved.expandable, rank 0":    meetsCopies,
-	"shards.default, rank 0":      "10 % too little: the host waits for the device at each new shape of bfloat16",
-	"shards.expandable, rank 0":   "as shards.default",
+	"shards.default, rank 0":      "one run of ten is 18 MiB below: which shapes of bfloat16 share a kernel is an estimate",
 	"stages.default, rank 0":      nearly,
 	"stages.expandable, rank 0":   nearly,
 }
