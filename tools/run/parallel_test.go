@@ -44,7 +44,7 @@ func TestTorchObjects(t *testing.T) {
 }
 
 // alike are the kinds of which all runs of a rank on the H200s had the same peak, and which have it here.
-var alike = []string{"fsdp2", "fsdp2_accumulate", "fsdp2_kept", "pipeline", "tensor", "tensor_sequence"}
+var alike = []string{"ddp_clip", "fsdp2", "fsdp2_accumulate", "fsdp2_kept", "fsdp2_offload", "pipeline", "tensor", "tensor_loss", "tensor_sequence"}
 
 // Programs in parallel reserve on each rank what they reserved in one of the runs on two H200s, or what
 // is between them, and allocate as much within 1 %.
@@ -71,8 +71,8 @@ func TestTorchParallel(t *testing.T) {
 				switch {
 				case slices.Contains(alike, kind):
 					allowed = 0
-				case slices.Contains([]string{"ddp_accumulate", "ddp_static", "fsdp1_loose"}, kind):
-					allowed = 8.5 // their ranges hold the runs, in which blocks were free later
+				case kind == "ddp_accumulate":
+					allowed = 6.5 // its range holds the runs, in which blocks were free later
 				}
 				if low < -allowed || high > allowed {
 					t.Errorf("rank %d reserved %d, on the H200s %d to %d", rank, got.PeakReserved, least.PeakReserved, most.PeakReserved)
@@ -205,17 +205,11 @@ func boundedPrograms(t *testing.T) (all []bounded) {
 
 // outside are the ranges that are known not to be as they should, with the reason.
 var outside = map[string]string{
-	"ddp.expandable, rank 0":      fewRuns,
-	"ddp.expandable, rank 1":      fewRuns,
-	"zero_view, rank 0":           fewRuns,
-	"zero_view, rank 1":           fewRuns,
-	"fsdp1_loose, rank 0":         "three runs were recorded, in which no rank waited as long as those of FSDP1",
-	"fsdp1_loose, rank 1":         "as rank 0",
-	"ddp_accumulate, rank 0":      fewRuns,
-	"ddp_static, rank 0":          fewRuns,
-	"ddp_static, rank 1":          fewRuns,
-	"zero_wide, rank 0":           fewRuns,
-	"zero_wide, rank 1":           fewRuns,
+	"ddp.expandable, rank 0":      "2,824 MiB were seen of rank 1 alone, once in eleven runs",
+	"ddp_accumulate, rank 0":      "3,220 MiB, as here at once, were seen of rank 1 alone, once in ten runs",
+	"zero_wide, rank 0":           "one of ten runs had a bucket more than is tried, 4,956 MiB",
+	"fsdp1_loose, rank 1":         "654 MiB wide, where 649 are allowed",
+	"fsdp1_parts, rank 0":         "70 MiB wide, where 53 are allowed",
 	"average.default, rank 0":     nearly,
 	"average.expandable, rank 0":  nearly,
 	"batches.expandable, rank 0":  nearly,
@@ -229,14 +223,12 @@ var outside = map[string]string{
 	"prefetch.expandable, rank 0": meetsCopies,
 	"saved.default, rank 0":       meetsCopies,
 	"saved.expandable, rank 0":    meetsCopies,
-	"shards.default, rank 0":      "10 % too little: the host waits for the device at each new shape of bfloat16",
-	"shards.expandable, rank 0":   "as shards.default",
-	"stages.default, rank 0":      "586 MiB wide, where 469 are allowed",
-	"stages.expandable, rank 0":   "460 MiB wide, where 436 are allowed",
+	"shards.default, rank 0":      "one run of ten is 18 MiB below: which shapes of bfloat16 share a kernel is an estimate",
+	"stages.default, rank 0":      nearly,
+	"stages.expandable, rank 0":   nearly,
 }
 
 const (
-	fewRuns     = "the runs that were recorded had the watchdog within a part of the tenth of a second in which it looks, as others need not"
 	otherCode   = "on the H200 the host waited for the device in the fifth step, to load the code of a product of another shape"
 	meetsCopies = "how long an allocation of the driver waits for copies from the host differs by machine and run"
 

@@ -18,9 +18,9 @@ import (
 // host gives a piece of work each 24 to 42 microseconds, Python and all, and each 44 to 56 in programs whose backward pass
 // another thread runs, with modules and an optimizer. An allocation of the driver takes 80 to 250 unless copies from the
 // host are under way. The first kernel of some code waits until it is loaded, with all kernels of its source file, 3 to 24
-// ms, and the first matrix product 90 for the library. NCCL loads its code with its communicator. Of half precision nearly
-// each shape has a kernel of its own, and before it is loaded the host waits until the device has nothing to do (18 kernels
-// of 20 shapes). To pin memory takes 0.4 ms a MiB.
+// ms, and the first matrix product 90 for the library. NCCL loads its code with its communicator. Of half precision shapes
+// that are alike have one kernel, and before it is loaded the host waits until the device has nothing to do (15 kernels of
+// 20 shapes). To pin memory takes 0.4 ms a MiB.
 const (
 	hostGives   = 33 * time.Microsecond
 	hostTrains  = 50 * time.Microsecond
