@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"gaugeblock/fakegpu"
@@ -231,14 +232,36 @@ func (c *runCommand) sites(result *runner.Result) ([]runner.Site, error) {
 	}
 	bytes := map[string]uint64{}
 	for _, s := range data.Sites {
-		bytes[below(data.Line(&s))] += s.Peak[0]
+		bytes[data.Line(&s)] += s.Peak[0]
 	}
 	var sites []runner.Site
+	files := sourceFiles{}
 	for at, n := range bytes {
-		sites = append(sites, runner.Site{At: at, Bytes: n})
+		sites = append(sites, runner.Site{At: below(at), Code: files.line(at), Bytes: n})
 	}
 	slices.SortFunc(sites, func(a, b runner.Site) int { return cmp.Or(cmp.Compare(b.Bytes, a.Bytes), strings.Compare(a.At, b.At)) })
 	return sites, nil
+}
+
+// sourceFiles are the lines of files of the program.
+type sourceFiles map[string][]string
+
+// line is the text of a line, named as FILE:NUMBER; "" if it is not known.
+func (f sourceFiles) line(at string) string {
+	colon := strings.LastIndexByte(at, ':')
+	number, err := strconv.Atoi(at[colon+1:])
+	if colon < 0 || err != nil {
+		return ""
+	}
+	file := at[:colon]
+	if _, read := f[file]; !read {
+		text, _ := os.ReadFile(file) // such as <string>, which is no file
+		f[file] = strings.Split(string(text), "\n")
+	}
+	if lines := f[file]; number >= 1 && number <= len(lines) {
+		return strings.TrimSpace(lines[number-1])
+	}
+	return ""
 }
 
 // below is a path without the current folder, which is another one elsewhere.

@@ -15,7 +15,10 @@ def main() -> None:
         data = pickle.load(f)
         _child.importing = True
         spawn.prepare(data)
-        fn, args = pickle.load(f)
+        try:
+            fn, args = pickle.load(f)
+        except AttributeError as problem:
+            sys.exit(f"gaugeblock: the child process imported the file, and the function or an argument of run() is not there: {problem}")
     _child.importing = False
     fn(*args)
 

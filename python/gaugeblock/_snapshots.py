@@ -39,7 +39,7 @@ def whatif(
     pytorch: Optional[str] = None,
 ) -> Dict[str, Any]:
     """Predicts a run under other settings of the allocator. The result is what "gaugeblock whatif
-    --json" prints, with sizes in bytes: verdict, and a row for each of the settings.
+    --json" prints, with sizes in bytes: brief has the verdict, and rows one for each of the settings.
 
     snapshot: a file, or what torch.cuda.memory._snapshot() returned; it needs its history. settings:
     each as in PYTORCH_ALLOC_CONF; empty: the usual ones. limit, device_memory: bytes of a memory

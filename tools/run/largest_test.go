@@ -7,7 +7,7 @@ import (
 )
 
 // A largestTruth is the largest batch of testdata/largest.py that ran on an H200 while PyTorch could take so many
-// GiB, and the smallest that was tried and did not (PyTorch 2.11, each in a process of its own).
+// GiB (0: all of the GPU), and the smallest that was tried and did not (PyTorch 2.11, each in a process of its own).
 type largestTruth struct {
 	Kind  string `json:"kind"`
 	GiB   int    `json:"gib"`

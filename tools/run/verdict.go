@@ -91,8 +91,11 @@ func (r *Result) memoryLine(device *Device) string {
 	f, ended := r.Failure()
 	if f == nil {
 		text := "it did not run out of memory"
-		if r.Interrupted {
+		switch {
+		case r.Interrupted:
 			text = "interrupted; until then " + text
+		case r.Status != 0:
+			text = fmt.Sprintf("the program ended with status %d; until then %s", r.Status, text)
 		}
 		if device.Retries > 0 {
 			text += fmt.Sprintf(", but freed its unused segments %s to go on", times(device.Retries))
@@ -126,6 +129,9 @@ func (f *OutOfMemory) InPieces() bool {
 // advice says what to try, and why.
 func (r *Result) advice(device *Device) string {
 	f, _ := r.Failure()
+	if f == nil && r.Status != 0 && !r.Interrupted {
+		return "if it ended too early, it may need more than that"
+	}
 	if f == nil {
 		return r.smallerGPU(device)
 	}

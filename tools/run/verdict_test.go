@@ -39,6 +39,8 @@ func TestVerdict(t *testing.T) {
 		"fits": {Result{GPU: "h200", Memory: 139 * gib, Processes: []Answer{{Devices: []Device{ran}}}},
 			[]string{"peak reserved 12.00 GiB, allocated 10.00 GiB, on h200", "it did not run out of memory", "--gpu t4 (14.56 GiB)"}},
 		"interrupted": {Result{Interrupted: true, Processes: []Answer{{Devices: []Device{ran}}}}, []string{"interrupted; until then it did not run out"}},
+		"an error of the program": {Result{GPU: "h200", Memory: 139 * gib, Status: 1, Processes: []Answer{{Uncaught: "ValueError", Devices: []Device{ran}}}},
+			[]string{"the program ended with status 1; until then it did not run out of memory\n", "if it ended too early, it may need more than that\n"}},
 		"full": {Result{GPU: "4090", Memory: 24 * gib, Processes: []Answer{{Uncaught: ended, OOMs: []OutOfMemory{full}, Devices: []Device{ran}}}},
 			[]string{"out of memory at train.py:88 (step 3): asked 2.00 GiB; free 1024.00 MiB, idle 0 bytes", "1024.00 MiB lack at this request: try smaller batches, or at least --gpu 5090"}},
 		"pieces": {Result{Memory: 24 * gib, Processes: []Answer{{Uncaught: ended, OOMs: []OutOfMemory{pieces}, Devices: []Device{ran}}}},

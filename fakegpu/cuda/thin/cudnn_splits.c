@@ -81,12 +81,18 @@ static long long width(long long channels) {
 	return wide;
 }
 
+// at_a_time is how many images cuDNN gives to an engine at once: so many that no tensor has more than 2^31 numbers.
+static long long at_a_time(long long images, long long numbers) {
+	const long long most = 1LL << 31;
+	return images * numbers <= most || numbers == 0 ? images : most / numbers;
+}
+
 // product_of also says what the copies of the tensors take whose channels lie innermost, with a multiple of four. Groups
 // that fit into the columns of a tile are one product. Tensors whose channels lie innermost are copied if those of a group
 // become more, or a part is taken of them.
 static int product_of(struct product *p, const struct convolution *c, const struct tile *t) {
 	long long groups = c->input[1] / c->filter[1], out = c->filter[0] / groups, in = c->filter[1], taps = 1;
-	long long pixels_in = c->input[0], pixels_out = c->input[0];
+	long long pixels_in = 1, pixels_out = 1;
 	for (int i = 2; i < c->dims; i++) {
 		long long reach = c->dilation[i - 2] * (c->filter[i] - 1) + 1;
 		if (c->stride[i - 2] <= 0) {
@@ -96,6 +102,9 @@ static int product_of(struct product *p, const struct convolution *c, const stru
 		pixels_in *= c->input[i];
 		pixels_out *= (c->input[i] + 2 * c->pad[i - 2] - reach) / c->stride[i - 2] + 1;
 	}
+	long long largest = pixels_in * c->input[1] > pixels_out * c->filter[0] ? pixels_in * c->input[1] : pixels_out * c->filter[0];
+	long long images = at_a_time(c->input[0], largest);
+	pixels_in *= images, pixels_out *= images;
 	long long wide_in = rounded(in, ALIGNED_CHANNELS), wide_out = rounded(out, ALIGNED_CHANNELS);
 	long long together = 1, before = groups;
 	if (groups > 1) {
@@ -128,12 +137,13 @@ static int clusters_at_a_time(long long blocks) {
 }
 
 // What it costs, in quarters of a step, to put together the parts of two blocks, of four, and so on: if all tiles are
-// shared, and if only those of the last wave are.
-static const struct cost { int numbers, each, last[LEVELS]; } costs[] = {
-	{64 * 64, 98, {0, 42, 88, 126, 141, 149, 169, 189}},
-	{128 * 64, 66, {0, 33, 62, 87, 99, 105, 123, 143}},
-	{128 * 128, 54, {0, 26, 51, 71, 81, 81, 99, 119}},
-	{256 * 128, 45, {0, 22, 39, 59, 65, 65, 83, 103}},
+// shared, and if only those of the last wave are; and how much less for three than for four, and for five to seven than
+// for eight.
+static const struct cost { int numbers, each, last[LEVELS], fewer[LEVELS]; } costs[] = {
+	{64 * 64, 98, {0, 42, 88, 126, 141, 149, 169, 189}, {0}},
+	{128 * 64, 66, {0, 33, 62, 87, 99, 105, 123, 143}, {0, 0, 5, 5}},
+	{128 * 128, 54, {0, 26, 51, 71, 81, 81, 99, 119}, {0, 0, 1, 4}},
+	{256 * 128, 45, {0, 22, 39, 59, 65, 65, 83, 103}, {0}},
 };
 
 static int level_of(long long blocks) {
@@ -156,7 +166,8 @@ static long long sharing(const struct cost *c, long long steps, long long most, 
 		for (long long n = 2; limit > 1; n = 2 * n < limit ? 2 * n : limit) {
 			n = n < limit ? n : limit;
 			int level = level_of(n);
-			long long cost = 4 * up(steps, n) + (is_last ? c->last[level] : c->each * level);
+			long long fewer = n < 1LL << level ? c->fewer[level] : 0;
+			long long cost = 4 * up(steps, n) + (is_last ? c->last[level] - fewer : c->each * level);
 			if (cost <= least) {
 				least = cost, chosen = n;
 			}

@@ -187,6 +187,9 @@ def check_main():
     file.write_text(file.read_text().replace("gaugeblock.run(train)", 'if __name__ == "__main__": gaugeblock.run(train)'))
     child = subprocess.run([sys.executable, "-m", "gaugeblock._child", str(kept)], capture_output=True, text=True)
     equal((child.returncode, child.stdout), (0, "trained\n"))
+    file.write_text(file.read_text().replace("def train", "pass  # def train"))
+    child = subprocess.run([sys.executable, "-m", "gaugeblock._child", str(kept)], capture_output=True, text=True)
+    assert child.returncode == 1 and child.stderr.startswith("gaugeblock: the child process imported the file") and "'train'" in child.stderr, child.stderr
 
 
 def check_snapshots():
