@@ -264,6 +264,12 @@ func TestReportDefaultName(t *testing.T) {
 	if text, err := os.ReadFile("a.html"); err != nil || string(text) != "<p>mine</p>" {
 		t.Errorf("%q, %v", text, err)
 	}
+	if err := errors.Join(os.Remove("a.html"), os.Mkdir("a.html", 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	if status, says := report(filepath.Join(dir, "a.pickle.gz")); status != statusBadInput || !strings.Contains(says, "a.html") {
+		t.Errorf("status %d, %q", status, says)
+	}
 	t.Chdir(dir)
 	if status, says := report("."); status != statusExact || says != filepath.Base(dir)+".html\n" {
 		t.Errorf("status %d, %q", status, says)

@@ -5,7 +5,6 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -120,19 +119,14 @@ func atSignal(cleanup func(), ends func(os.Signal) bool) (end func()) {
 // Linux lists them.
 func killChildren(pid int) {
 	lists, _ := filepath.Glob("/proc/" + strconv.Itoa(pid) + "/task/*/children")
-	var children []int
 	for _, list := range lists {
 		text, _ := os.ReadFile(list)
 		for _, word := range strings.Fields(string(text)) {
-			if child, err := strconv.Atoi(word); err == nil && !slices.Contains(children, child) {
-				children = append(children, child)
+			child, _ := strconv.Atoi(word)
+			killChildren(child)
+			if process, err := os.FindProcess(child); err == nil {
+				_ = process.Kill()
 			}
-		}
-	}
-	for _, child := range children {
-		killChildren(child)
-		if process, err := os.FindProcess(child); err == nil {
-			_ = process.Kill()
 		}
 	}
 }

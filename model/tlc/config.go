@@ -190,9 +190,9 @@ func (c *Config) Numbers(name string) ([]uint64, error) {
 	var numbers []uint64
 	for text := range strings.SplitSeq(string(inner), ",") {
 		n, err := strconv.ParseUint(text, 10, 32)
-		if len(inner) > 0 && err != nil {
+		if text != "" && err != nil {
 			isSet = false
-		} else if len(inner) > 0 {
+		} else if text != "" {
 			numbers = append(numbers, n)
 		}
 	}

@@ -12,7 +12,8 @@ import (
 
 const goodDefaults = `---- MODULE D ----
 (***********)
-(* NotOne == 1 *)
+(* NotOne == 1
+ *)
 (***********)
 EXTENDS Integers
 Memory == 6  \* units
@@ -21,7 +22,7 @@ Streams == {2, 1}
 ASSUME
     /\ Memory > 0
 
-Limit == 100
+Limit == 100 
 ====
 `
 
@@ -53,7 +54,7 @@ func TestSetDefaults(t *testing.T) {
 	if diff := cmp.Diff([]string{"Best", "Memory"}, c.Names()); diff != "" {
 		t.Error(diff)
 	}
-	if _, err := c.Bool("Limit"); err == nil || err.Error() != "D.tla:12: Limit is neither TRUE nor FALSE" {
+	if _, err := c.Bool("Limit"); err == nil || err.Error() != "D.tla:13: Limit is neither TRUE nor FALSE" {
 		t.Error(err)
 	}
 	if _, err := c.Value("Nothing"); err == nil || err.Error() != "x.cfg:1: the constant Nothing is missing" {
@@ -66,11 +67,11 @@ func TestSetDefaultsUnknown(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := tlc.ReadConfig([]byte("SPECIFICATION Spec\nCONSTANT Memroy = 4"), "x.cfg")
+	c, err := tlc.ReadConfig([]byte("SPECIFICATION Spec\nCONSTANT Memory = 4\nMemroy = 4"), "x.cfg")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := c.SetDefaults(d); err == nil || err.Error() != "x.cfg:2: Memroy is not defined in D.tla" {
+	if err := c.SetDefaults(d); err == nil || err.Error() != "x.cfg:3: Memroy is not defined in D.tla" {
 		t.Error(err)
 	}
 }
@@ -78,12 +79,13 @@ func TestSetDefaultsUnknown(t *testing.T) {
 // TestReadDefaultsErrors: what is not a definition of a value is refused.
 func TestReadDefaultsErrors(t *testing.T) {
 	for _, c := range []struct{ old, new, want string }{
-		{"Memory == 6", "Memory == 6 7", "D.tla:6: "},
-		{"Memory == 6", "Memory = 6", "D.tla:6: "},
-		{"Memory == 6", "Memory(x) == 6", "D.tla:6: "},
-		{"Memory == 6", "CONSTANT Memory", "D.tla:6: "},
-		{"Limit == 100", "Reuses == TRUE", "D.tla:12: Reuses is defined in line 7 already"},
-		{"Limit == 100", "  Limit == 100", "D.tla:12: "},
+		{"Memory == 6", "Memory == 6 7", "D.tla:7: at byte 2: something follows the end"},
+		{"Memory == 6", "Memory = 6", `D.tla:7: "Memory = 6" is not NAME == value`},
+		{"Memory == 6", "Memory(x) == 6", `D.tla:7: "Memory(x) == 6" is not NAME == value`},
+		{"Memory == 6", "CONSTANT Memory", `D.tla:7: "CONSTANT Memory" is not NAME == value`},
+		{"EXTENDS Integers", "  Memory == 6", `D.tla:6: "  Memory == 6" is not NAME == value`},
+		{"Limit == 100", "Reuses == TRUE", "D.tla:13: Reuses is defined in line 8 already"},
+		{"Limit == 100", "  Limit == 100", "D.tla:13: "},
 	} {
 		_, err := tlc.ReadDefaults([]byte(strings.Replace(goodDefaults, c.old, c.new, 1)), "D.tla")
 		var syntax *tlc.SyntaxError

@@ -48,6 +48,23 @@ func TestReadDump(t *testing.T) {
 	}
 }
 
+// TestDumpQuotes: in a dump the sign \ stands before a line feed, a quotation mark and itself; and where a long name stands
+// before an arrow, the line is an edge.
+func TestDumpQuotes(t *testing.T) {
+	dump := counter(t)
+	dump = dump[:strings.Index(dump, "-5847")] + `-1234567890123456789 [label="/\\ x = \"a\"\n/\\ b = 1",style = filled]
+-1234567890123456789 -> -1234567890123456789 [label="Add(\"a -> b\")",color="black",fontcolor="black"];
+}
+}
+`
+	s := digest.Text([]byte("b=1\nx=\"a\""))
+	want := tlc.Dump{States: 1, Edges: 1, StateDigest: digest.Of([]digest.Sum{s}),
+		EdgeDigest: digest.Of([]digest.Sum{digest.Edge(s, digest.Text([]byte(`Add("a -> b")`)), s)})}
+	if got, err := tlc.ReadDump(strings.NewReader(dump), "x.dot"); err != nil || got != want {
+		t.Errorf("%+v, %v; want %+v", got, err, want)
+	}
+}
+
 // twice repeats the lines that contain a text.
 func twice(dump, containing string) string {
 	var lines []string
@@ -74,6 +91,13 @@ func TestReadDumpErrors(t *testing.T) {
 		{"no label", strings.Replace(dump, ` [label="Add(1)"`, ` [lobel="Add(1)"`, 1), "counter.dot:7: an edge without a label"},
 		{"an odd label", strings.Replace(dump, `Add(1)`, `Add(`, 1), "counter.dot:7: a label: at byte"},
 		{"an odd edge", strings.Replace(dump, `,color="black"`, ``, 2), "counter.dot:7: the line of an edge does not end"},
+		{"no name before an edge", strings.Replace(dump, "-5847871277914487481 ->", "x ->", 1), `counter.dot:7: "x" is not the name of a state`},
+		{"no name behind an edge", strings.Replace(dump, "-> -7712203341686528735", "-> y", 1), `counter.dot:7: "y" is not the name of a state`},
+		{"cut in what is quoted", dump[:strings.Index(dump, "a |-> 0")] + `\`, "counter.dot:6: the line of a state does not end"},
+		{"half a tooltip", strings.Replace(dump, `}]"];`, `}]" ;`, 1), "counter.dot:8: the line of a state does not end"},
+		{"no tooltip", strings.Replace(dump, `,tooltip=`, `,tooltap=`, 1), "counter.dot:8: the line of a state does not end"},
+		{"no last line", strings.TrimSuffix(strings.TrimSpace(dump), "}"), "counter.dot:18: the dump is cut off"},
+		{"another last line", strings.TrimSuffix(strings.TrimSpace(dump), "}") + "]\n", "counter.dot:18: the last line should be }"},
 		{"an unknown line", strings.Replace(dump, "{rank", "{rink", 1), "neither a state nor an edge"},
 		{"a state less", without(dump, "-7712203341686528735 ["), "leads to the state -7712203341686528735, which is missing"},
 		{"two states of one name", strings.Replace(dump, "\n5184836469349865343 [", "\n-7712203341686528735 [", 1), "two states have the name"},

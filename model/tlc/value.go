@@ -35,7 +35,7 @@ func CanonicalLabel(to, printed []byte) ([]byte, error) {
 	if r.peek() == '(' {
 		r.take("(")
 		r.value()
-		for r.peek() == ',' && r.err == nil {
+		for r.peek() == ',' {
 			r.take(",")
 			r.value()
 		}
@@ -52,7 +52,7 @@ func CanonicalState(to, printed []byte) ([]byte, error) {
 	begin := len(to)
 	r := reader{text: printed, out: to}
 	var ends []int
-	for r.peek() != 0 && r.err == nil {
+	for r.peek() != 0 {
 		if r.peek() == '/' {
 			r.skip(`/\`)
 		}
@@ -201,16 +201,17 @@ func (r *reader) list(open, end string, sorted bool, element func()) {
 	begin := len(r.out)
 	var ends []int
 	for !r.next(end) && r.err == nil {
-		if len(ends) > 0 {
+		switch {
+		case len(ends) > 0 && sorted: // sort writes them
 			r.skip(",")
+		case len(ends) > 0:
+			r.take(",")
 		}
 		element()
 		ends = append(ends, len(r.out))
 	}
 	if sorted {
 		r.sort(begin, ends, ",")
-	} else {
-		r.separate(begin, ends, ",")
 	}
 	r.take(end)
 }
@@ -221,7 +222,7 @@ func (r *reader) function() {
 	begin := len(r.out)
 	r.pair()
 	ends := []int{len(r.out)}
-	for r.next("@@") && r.err == nil {
+	for r.next("@@") {
 		r.skip("@@")
 		r.pair()
 		ends = append(ends, len(r.out))
@@ -232,15 +233,7 @@ func (r *reader) function() {
 
 // sort sorts the consecutive pieces that were written.
 func (r *reader) sort(begin int, ends []int, separator string) {
-	if r.err == nil {
-		r.out = sortPieces(r.out, begin, ends, separator)
-	}
-}
-
-func (r *reader) separate(begin int, ends []int, separator string) {
-	if len(ends) > 1 && r.err == nil {
-		r.out = join(r.out, begin, cut(r.out, begin, ends), separator)
-	}
+	r.out = sortPieces(r.out, begin, ends, separator)
 }
 
 // sortPieces sorts the consecutive pieces of a text from begin on, with a separator between

@@ -14,7 +14,9 @@ import (
 
 func TestCanonical(t *testing.T) {
 	for _, c := range []struct{ printed, want string }{
-		{"12", "12"}, {"-3", "-3"}, {"TRUE", "TRUE"}, {"s1", "s1"},
+		{"12", "12"}, {"-3", "-3"}, {"TRUE", "TRUE"}, {"s1", "s1"}, {"aA_!zZ09", "aA_!zZ09"}, {"<<3>>", "<<3>>"}, {"<<<<2>>, 1>>", "<<<<2>>,1>>"}, {"(1 :> 2)", "(1:>2)"},
+		{"<<" + strings.Repeat("{}, ", 200) + "1>>", "<<" + strings.Repeat("{},", 200) + "1>>"},
+		{strings.Repeat("{", 100) + strings.Repeat("}", 100), strings.Repeat("{", 100) + strings.Repeat("}", 100)},
 		{`"a b"`, `"a b"`}, {`"a\"b\\"`, `"a\"b\\"`},
 		{"<<1, <<>>, 2>>", "<<1,<<>>,2>>"},
 		{"{}", "{}"}, {"{10, 2, 1}", "{1,10,2}"},
@@ -30,13 +32,31 @@ func TestCanonical(t *testing.T) {
 }
 
 func TestCanonicalErrors(t *testing.T) {
-	for _, bad := range []string{
-		"", "{1", "<<1, 2", "<<1 2>>", "[a |-> ]", "[a -> 1]", `"abc`, `"abc\`, "1 2", "(1 :> )", "(1 @@ 2)", "}", "/",
-		strings.Repeat("{", 200) + strings.Repeat("}", 200),
+	for _, c := range []struct{ bad, want string }{
+		{"", "at byte 0: a value is missing"}, {"{1", "at byte 2: , is missing"}, {"<<1, 2", "at byte 6: , is missing"},
+		{"<<1 2>>", "at byte 4: , is missing"}, {"[a |-> ]", "at byte 7: a value is missing"}, {"[a -> 1]", "at byte 3: |-> is missing"},
+		{`"abc`, "at byte 4: a string without an end"}, {`"abc\`, "at byte 6: a string without an end"}, {"1 2", "at byte 2: something follows the end"},
+		{"(1 :> )", "at byte 6: a value is missing"}, {"(1 @@ 2)", "at byte 3: :> is missing"}, {"}", "at byte 0: a value is missing"},
+		{"/", "at byte 0: a value is missing"}, {"(1 :> 2 @@ }", "at byte 11: a value is missing"}, {"- ", "at byte 2: a name is missing"},
+		{strings.Repeat("{", 101) + strings.Repeat("}", 101), "at byte 100: nested too deep"},
 	} {
-		if got, err := tlc.Canonical(nil, []byte(bad)); err == nil {
-			t.Errorf("%q is %s", bad, got)
+		if got, err := tlc.Canonical(nil, []byte(c.bad)); err == nil || err.Error() != c.want {
+			t.Errorf("%q is %s, %v; want %s", c.bad, got, err, c.want)
 		}
+	}
+}
+
+// TestWriter: what a Writer writes of each kind, and what is sorted.
+func TestWriter(t *testing.T) {
+	var w tlc.Writer
+	w.Sequence(3, func(i int) { w.Int(7 - i) })
+	w.Sequence(0, nil)
+	w.Set(2, func(i int) { w.Sequence(1, func(int) { w.Int(1 - i) }) })
+	if got, want := string(w.Text), "<<7,6,5>><<>>{<<0>>,<<1>>}"; got != want {
+		t.Errorf("%s; want %s", got, want)
+	}
+	if got := string(tlc.SortPieces([]byte("cbab"), []int{1, 3, 4}, ", ")); got != "b, ba, c" {
+		t.Error(got)
 	}
 }
 
@@ -60,7 +80,7 @@ func TestCanonicalState(t *testing.T) {
 
 func TestCanonicalLabel(t *testing.T) {
 	for _, c := range []struct{ printed, want string }{
-		{"Pop", "Pop"}, {"Malloc(1, 3)", "Malloc(1,3)"}, {"Put({2, 1}, <<>>)", "Put({1,2},<<>>)"},
+		{"Pop", "Pop"}, {"Malloc(1, 3)", "Malloc(1,3)"}, {"Put({2, 1}, <<>>)", "Put({1,2},<<>>)"}, {"Put(1, 2, 3)", "Put(1,2,3)"},
 	} {
 		if got, err := tlc.CanonicalLabel(nil, []byte(c.printed)); err != nil || string(got) != c.want {
 			t.Errorf("%s: %s, %v; want %s", c.printed, got, err, c.want)

@@ -52,14 +52,32 @@ func TestForms(t *testing.T) {
 
 // TestConclusions: what follows, and what must not be said.
 func TestConclusions(t *testing.T) {
+	for _, test := range conclusions() {
+		m := Find(test.text)
+		if m == nil {
+			t.Errorf("%s: nothing is found", test.what)
+			continue
+		}
+		lines := m.Brief()
+		text := m.Explain() + " | " + lines.Happened + " | " + lines.Cause + " | " + lines.Try
+		if m.Cause() != test.cause || m.Sure() != test.sure || !strings.Contains(text, test.says) || test.not != "" && strings.Contains(text, test.not) {
+			t.Errorf("%s: %s, sure %v, %q or not %q: %s", test.what, m.Cause(), m.Sure(), test.says, test.not, text)
+		}
+	}
+}
+
+// conclusion is a text, what follows of it, and what must be said, or must not.
+type conclusion struct {
+	what, text string
+	cause      Cause
+	sure       bool
+	says, not  string
+}
+
+func conclusions() []conclusion {
 	with := func(old, new string) string { return strings.Replace(whole, old, new, 1) }
 	pieces := strings.NewReplacer("21.50 GiB", "19.50 GiB", "512.00 MiB", "2.50 GiB").Replace(whole)
-	for _, test := range []struct {
-		what, text string
-		cause      Cause
-		sure       bool
-		says, not  string
-	}{
+	return []conclusion{
 		{"short", whole, Shortage, true, "1.50 GiB (to within", ""},
 		{"the text ends early", whole[:strings.Index(whole, " Including")], Unknown, false, "does not tell for sure", "shortage"},
 		{"asked for more than the device has", with("3.00 GiB. GPU", "30.00 GiB. GPU")[:120], Shortage, true, "", ""},
@@ -110,17 +128,6 @@ func TestConclusions(t *testing.T) {
 		{"CUDA's own error", "RuntimeError: CUDA error: out of memory\nCUDA kernel errors might be asynchronously reported", Outside, false, "not one of PyTorch's allocator", "fragmentation"},
 		{"a size that overflowed", "CUDA out of memory. Tried to allocate more than 1EB memory.", TooLarge, true, "overflowed", ""},
 		{"no addresses", "[ExpandableSegmentVA] Failed to reserve 90 GiB (84 GiB) of virtual address space for an expandable CUDA segment on device 3 (cuda:3). This process", NoAddresses, true, "not what is short", "shortage"},
-	} {
-		m := Find(test.text)
-		if m == nil {
-			t.Errorf("%s: nothing is found", test.what)
-			continue
-		}
-		lines := m.Brief()
-		text := m.Explain() + " | " + lines.Happened + " | " + lines.Cause + " | " + lines.Try
-		if m.Cause() != test.cause || m.Sure() != test.sure || !strings.Contains(text, test.says) || test.not != "" && strings.Contains(text, test.not) {
-			t.Errorf("%s: %s, sure %v, %q or not %q: %s", test.what, m.Cause(), m.Sure(), test.says, test.not, text)
-		}
 	}
 }
 

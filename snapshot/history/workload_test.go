@@ -29,7 +29,11 @@ func TestPeakRequested(t *testing.T) {
 // TestPeakAsked: a request that failed counts, and is not there afterwards.
 func TestPeakAsked(t *testing.T) {
 	w := &Workload{Allocations: 3, Requests: []Request{{Kind: Malloc, Bytes: 5}, {Kind: FailedMalloc, ID: 1, Bytes: 7}, {Kind: Malloc, ID: 2, Bytes: 6}}}
-	if asked, requested := w.PeakAsked(), w.PeakRequested(); asked != 12 || requested != 11 {
-		t.Errorf("%d, and %d without the failure", asked, requested)
+	if asked, requested := w.PeakAsked(), w.PeakRequested(); asked != 12 || requested != 11 || w.PeakRequest() != 2 {
+		t.Errorf("%d, and %d without the failure, with request %d", asked, requested, w.PeakRequest())
+	}
+	w = &Workload{Allocations: 1, Requests: []Request{{Kind: FailedMalloc, Bytes: 7}}}
+	if asked, requested := w.PeakAsked(), w.PeakRequested(); asked != 7 || requested != 0 || w.PeakRequest() != -1 {
+		t.Errorf("of a failure alone: %d, and %d without it, with request %d", asked, requested, w.PeakRequest())
 	}
 }

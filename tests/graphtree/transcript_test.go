@@ -93,6 +93,7 @@ type story struct {
 	tensors   map[string]*graphtree.Tensor
 	segments  []spec.Segment // of the pool, as they came
 	calls     int
+	faulty    bool // it may end early
 }
 
 var pool = spec.PoolID{User: 1}
@@ -116,6 +117,9 @@ func newStory(t *testing.T, d *datadriven.TestData) *story {
 
 func (s *story) must(err error) {
 	s.t.Helper()
+	if err != nil && s.faulty {
+		panic(ended{err})
+	}
 	if err != nil {
 		s.d.Fatalf(s.t, "%v", err)
 	}
@@ -155,7 +159,9 @@ func (s *story) call() string {
 		tensor := s.tensors[given]
 		switch {
 		case give:
-			delete(s.tensors, given)
+			if delete(s.tensors, given); tensor == nil {
+				s.must(fmt.Errorf("%s is not there", given))
+			}
 		case tensor != nil:
 			var err error
 			if tensor, err = tensor.Share(); err != nil {
@@ -177,7 +183,7 @@ func (s *story) call() string {
 	answer := s.status()
 	for i, name := range s.list("out") {
 		if old := s.tensors[name]; old != nil {
-			s.d.Fatalf(s.t, "%s is held", name)
+			s.must(fmt.Errorf("%s is held", name))
 		}
 		s.tensors[name] = outputs[i]
 		answer += fmt.Sprintf("\n%s at %s", name, s.place(outputs[i]))

@@ -46,6 +46,7 @@ var mayImport = map[string][]string{
 	"internal/similar":    {},
 	"internal/sizes":      {"spec"},
 	"internal/churn":      {"spec"},
+	"internal/kept":       {},
 	"internal/mutated":    {},
 	"internal/refinement": {"spec", "spec/trace", "alloc", "fakegpu", "model"},
 	"alloc":               {"spec", "upstream"},

@@ -59,7 +59,7 @@ func (b *build) compile() (bad map[int]bool, err error) {
 	if err := b.write(); err != nil {
 		return nil, err
 	}
-	out, err := b.command("build", "-gcflags=-e", "-overlay", b.overlay, "./"+b.folder).CombinedOutput()
+	out, err := b.command("build", "-gcflags=-e", "-o", os.DevNull, "-overlay", b.overlay, "./"+b.folder).CombinedOutput()
 	if err == nil {
 		return nil, nil
 	}

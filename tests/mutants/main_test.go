@@ -102,7 +102,7 @@ var folders = []folder{
 
 // ofDevelopers are the folders outside of tests/ whose code no user runs: they serve tests, or build something.
 var ofDevelopers = []string{
-	"fakegpu/cuda/build", "internal/checkout", "internal/churn", "internal/gcpercent", "internal/mutated", "internal/rulenotes",
+	"fakegpu/cuda/build", "internal/checkout", "internal/churn", "internal/gcpercent", "internal/kept", "internal/mutated", "internal/rulenotes",
 	"internal/testfolder", "tools/foreign/build", "tools/foreign/cub", "tools/foreign/cupy", "tools/foreign/program", "tools/foreign/python",
 	"tools/foreign/rmm", "tools/foreign/tms", "tools/torch/bench/native", "tools/zoo/run",
 }

@@ -103,7 +103,7 @@ type checker struct {
 	driver   driver
 	idle     *freeMemory // nil unless Options.NeedlessCalls
 	hazards  int         // that were added
-	works    int         // that touched memory
+	worked   bool        // there has been work that touched memory
 	reads    touched     // by the present work; so are writes
 	writes   touched
 	shown    shown

@@ -267,7 +267,7 @@ func (c *checker) allocated(op *trace.Op) error {
 	}
 	c.begin(a)
 	if c.options.StreamOrdered {
-		c.works++
+		c.worked = true
 		c.performed(c.gpu.LaunchOn(a.on.stream, spec.Launch{Device: a.device, Name: "allocate", Writes: []spec.Range{a.Range()}}))
 	}
 	return nil
@@ -321,7 +321,7 @@ func (c *checker) free(op *trace.Op) error {
 	}
 	if c.options.StreamOrdered {
 		on := c.stream(a.device, op.Stream)
-		c.works++
+		c.worked = true
 		c.performed(c.gpu.EndLifetimeOn(a.device, on.handle, a.ptr, "free"))
 		a.told = c.gpu.Reached(on.stream)
 	} else if on := *c.streams.at(a.device, op.Stream); on != nil && on != a.on && on.destroyed == 0 {

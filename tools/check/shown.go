@@ -47,7 +47,7 @@ func (c *checker) finish(whole bool) {
 func (c *checker) notShown() {
 	streams := len(c.streams.byHandle)
 	switch {
-	case c.works == 0:
+	case !c.worked:
 		c.result.NoWork = true
 		c.note("hazards could not be looked for: no line says what work uses the memory")
 	case !c.shown.waits && streams > 1:

@@ -68,6 +68,13 @@ func TestSmallLogs(t *testing.T) {
 		{"addresses are written as the first one is", csvHeader +
 			"1,1,driver allocate,0xab0000,2097152,0\n1,2,allocate,0xab0000,512,0\n1,3,allocate,0xAC0000,512,0\n1,4,write,0xab0000,0,0\n",
 			[]string{"leak: 512 bytes at 0xab0000 were allocated here and never freed", "leak: 512 bytes at 0xac0000 were allocated here and never freed"}},
+		{"memory of no bytes has an address twice, and is freed twice", header +
+			`{"op":"malloc","id":4096,"size":0,"addr":4096}` + "\n" + `{"op":"malloc","id":4096,"size":0,"addr":4096}` + "\n" + `{"op":"free","id":4096}` + "\n" + `{"op":"free","id":4096}` + "\n" +
+			`{"op":"free","id":4096}` + "\n" + `{"end":true}` + "\n",
+			[]string{"foreign free: id 4096 is not allocated, and was not before, as far as is remembered", noWork}},
+		{"a stream that was destroyed is there again once it is used", csvHeader + "1,1,create stream,0,1,0x10\n1,2,destroy stream,0,0,0x10\n" +
+			"1,3,driver allocate,0x1000000,2097152,0\n1,4,allocate,0x1000000,512,0x10\n1,5,write,0x1000000,0,0x10\n1,6,free,0x1000000,512,0x10\n",
+			[]string{"device refuses: malloc: stream 0x10 (destroyed in line 3)", "the log has 2 streams, and no line makes one wait for another"}},
 		{"waiting is no work", header +
 			`{"op":"wait_stream","stream":1,"on":2}` + "\n" + `{"end":true}` + "\n",
 			[]string{noWork}},

@@ -111,7 +111,7 @@ func (c *checker) play(op *trace.Op) {
 	c.performed(out.Err)
 	c.shown.met(op, out.Skipped)
 	if op.Kind == trace.OpGraphLaunch {
-		c.works++
+		c.worked = true
 	}
 }
 
@@ -190,7 +190,7 @@ func (c *checker) touches(of []trace.OpRange, t *touched) {
 
 func (c *checker) launch(op *trace.Op) error {
 	if len(op.Reads)+len(op.Writes) > 0 {
-		c.works++
+		c.worked = true
 	}
 	c.touches(op.Reads, &c.reads)
 	c.touches(op.Writes, &c.writes)
@@ -211,7 +211,7 @@ func (c *checker) copy(op *trace.Op) error {
 	if len(from) != 1 || len(to) != 1 {
 		return nil
 	}
-	c.works++
+	c.worked = true
 	c.performed(c.gpu.Copy(spec.Copy{
 		Device: op.Device, Stream: c.stream(op.Device, op.Stream).handle,
 		Dst: to[0].Ptr, DstDevice: c.writes.owners[0].device, Src: from[0].Ptr, SrcDevice: c.reads.owners[0].device,

@@ -118,8 +118,12 @@ func requests(w *history.Workload, factory perform.Factory, name string, limit u
 	defer func() {
 		g.into(&p.result)
 		r = p.result
-		if gone, is := recover().(*conformance.Gone); is {
+		switch gone := recover().(type) {
+		case nil:
+		case *conformance.Gone:
 			r.Error, err = gone.Error(), nil
+		default:
+			panic(gone)
 		}
 	}()
 	header := &trace.Header{Devices: 1, TotalMemory: total, Streams: w.Streams, Geometry: spec.DefaultGeometry()}

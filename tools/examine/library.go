@@ -36,8 +36,12 @@ type allocation struct {
 // newAllocator begins a new process with the library, for one program.
 func (x *examination) newAllocator(driver spec.Driver, h *trace.Header) (_ spec.Allocator, err error) {
 	defer func() {
-		if gone, is := recover().(*conformance.Gone); is {
+		switch gone := recover().(type) {
+		case nil:
+		case *conformance.Gone:
 			err = fmt.Errorf("the allocator cannot begin: %w", gone)
+		default:
+			panic(gone)
 		}
 	}()
 	gpu, fake := driver.(*fakegpu.GPU)

@@ -23,7 +23,7 @@ func (r *refusals) hear(operation int32, words [8]uint64, number int32) {
 // hearLine notes the answer to a call of the line protocol.
 func (r *refusals) hearLine(c *lineCall, answer *lineResult) {
 	gives := map[string]uint64{"free": c.Ptr, "unmap_page": c.Ptr, "free_address": c.Ptr, "release_page": c.Page}
-	if answer.Error == "cudaErrorInvalidValue" {
+	if answer.Error == "cudaErrorInvalidValue" || answer.Error == "CUDA_ERROR_INVALID_VALUE" { // of the runtime, of the driver
 		r.note(c.Call, gives[c.Call])
 	}
 }

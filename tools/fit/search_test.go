@@ -2,6 +2,7 @@ package fit
 
 import (
 	"errors"
+	"math"
 	"slices"
 	"testing"
 
@@ -123,6 +124,24 @@ func TestSearchRunsOnce(t *testing.T) {
 	}
 	if !slices.Equal(tried, []int{1, 9}) || len(s.points) != 1 {
 		t.Errorf("tried %v, of which %d fit", tried, len(s.points))
+	}
+}
+
+// TestSearchGuess: what two GPUs say of one value counts once, and the two largest values below say how the peak grows.
+func TestSearchGuess(t *testing.T) {
+	s := &search{low: 1, high: 100, room: 1300}
+	for _, c := range []struct {
+		value int
+		peak  uint64
+		guess int
+	}{{10, 1100, math.MaxInt}, {10, 1100, math.MaxInt}, {20, 1200, 30}, {20, 1210, 30}, {5, 1000, 30}, {40, 1200, math.MaxInt}, {60, 1201, 100}} {
+		s.points = append(s.points, Try{Value: c.value, PeakReserved: c.peak})
+		if got := s.guess(s.pointsBelow(100)); got != c.guess {
+			t.Errorf("after %d: %d, not %d", c.value, got, c.guess)
+		}
+	}
+	if got := s.pointsBelow(40); len(got) != 3 || got[2].Value != 20 {
+		t.Errorf("below 40: %v", got)
 	}
 }
 

@@ -31,7 +31,7 @@ func TestParse(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := recipes[0]
-	if r.File() != "a.so" || strings.Join(r.Sources, " ") != "src more" || r.Commit != "0123abc" || len(r.Needs) != 2 || len(r.Contract) != 2 || !r.CI {
+	if r.File() != "a.so" || (Recipe{Name: "a", Kind: "driver"}).File() != "a" || strings.Join(r.Sources, " ") != "src more" || r.Commit != "0123abc" || len(r.Needs) != 2 || len(r.Contract) != 2 || !r.CI {
 		t.Errorf("it is read as %+v", r)
 	}
 	for line, want := range map[string]string{

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"debug/buildinfo"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -183,14 +184,17 @@ func TestWheels(t *testing.T) {
 	defer func(all []platform) { platforms = all }(platforms)
 	platforms = []platform{{runtime.GOOS, runtime.GOARCH, "one", false}, {runtime.GOOS, runtime.GOARCH, "two", false}}
 	t.Setenv("TMPDIR", t.TempDir())
-	for _, step := range []struct {
+	steps := []struct {
 		says   string
 		status int
 		want   []string
 	}{
 		{"python/gaugeblock has no README.md", 1, nil},
+		{"open LICENSE: no such file or directory", 1, nil},
+		{"lstat python/gaugeblock: no such file or directory", 1, nil},
 		{"", 0, []string{"gaugeblock-1.2.0-py3-none-one.whl", "gaugeblock-1.2.0-py3-none-two.whl"}},
-	} {
+	}
+	for i, step := range steps {
 		var said bytes.Buffer
 		status := run([]string{"wheels", "to", "1.2.0"}, &said)
 		var names []string
@@ -207,8 +211,34 @@ func TestWheels(t *testing.T) {
 		if left, err := os.ReadDir(os.TempDir()); err != nil || len(left) != 0 {
 			t.Error(left, err)
 		}
-		if err := os.WriteFile("python/gaugeblock/README.md", []byte("# Read"), 0o644); err != nil {
+		var failed error
+		switch i {
+		case 0:
+			failed = errors.Join(os.WriteFile("python/gaugeblock/README.md", []byte("# Read"), 0o644), os.Rename("LICENSE", "license"))
+		case 1:
+			failed = errors.Join(os.Rename("license", "LICENSE"), os.Rename("python/gaugeblock", "other"))
+		case 2:
+			failed = os.Rename("other", "python/gaugeblock")
+		}
+		if failed != nil {
+			t.Fatal(failed)
+		}
+	}
+	t.Setenv("CC", "false")
+	for _, c := range []struct {
+		fake       bool
+		text, says string
+	}{{true, "", "false"}, {false, "\x7fELF", "gaugeblock/broken.so: "}, {false, "", ""}} {
+		platforms = []platform{{runtime.GOOS, runtime.GOARCH, "", c.fake}}
+		if err := os.WriteFile("python/gaugeblock/broken.so", []byte(c.text), 0o644); err != nil {
 			t.Fatal(err)
 		}
+		var said bytes.Buffer
+		if status := run([]string{"wheels", "tagged", "1.2.0"}, &said); (status == 0) != (c.says == "") || !strings.Contains(said.String(), c.says) {
+			t.Errorf("status %d, %q, not %q", status, &said, c.says)
+		}
+	}
+	if files, err := os.ReadDir("tagged"); err != nil || len(files) != 1 || files[0].Name() != "gaugeblock-1.2.0-py3-none-manylinux_2_17_x86_64.whl" {
+		t.Error(files, err)
 	}
 }

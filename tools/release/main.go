@@ -83,11 +83,8 @@ func wheels(dir, version string) error {
 	return nil
 }
 
-// binaries builds the command for each platform, and SHA256SUMS.
+// binaries builds the command for each platform, and SHA256SUMS. The go command makes the folder.
 func binaries(dir, version string) error {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return err
-	}
 	var sums strings.Builder
 	for _, p := range platforms {
 		name := fmt.Sprintf("gaugeblock-%s-%s-%s%s", version, p.system, p.processor, p.suffix())

@@ -2,13 +2,17 @@ package replay_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
 	"github.com/cockroachdb/datadriven"
 
 	"gaugeblock/conformance/perform"
+	"gaugeblock/internal/checkout"
+	"gaugeblock/internal/mutated"
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
 	"gaugeblock/tools/reference"
@@ -20,20 +24,51 @@ import (
 // is only executed, and only its story shows what happened.
 //
 //	replay [allocator=NAME]     the trace through one of the allocators below
+//	damaged NAME seed=N [allocator=NAME]    a recorded trace's beginning of which lines are changed: the end of its story
+//	tally                       what is said of all damaged ones together
 func TestTranscripts(t *testing.T) {
+	recorded, err := checkout.OwnTraces()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var tally replay.Tally
 	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
-			if d.Cmd != "replay" {
+			input := d.Input
+			switch d.Cmd {
+			case "replay":
+			case "damaged":
+				var seed int
+				d.ScanArgs(t, "seed", &seed)
+				if input, err = mutated.Trace(rand.New(rand.NewPCG(uint64(seed), 0)), recorded[d.CmdArgs[0].Key], false); err != nil {
+					t.Fatal(err)
+				}
+			case "tally":
+				text, _ := json.Marshal(tally)
+				return fmt.Sprintf("%v\n%s\n", tally, text)
+			default:
 				d.Fatalf(t, "unknown command %q", d.Cmd)
 			}
 			allocator := "reference"
 			d.MaybeScanArgs(t, "allocator", &allocator)
 			var story bytes.Buffer
-			result, err := replay.Reader(strings.NewReader(d.Input), "trace", replay.Options{
+			result, err := replay.Reader(strings.NewReader(input), "trace", replay.Options{
 				New: allocators[allocator], Sentences: &story,
 			})
+			if d.Cmd == "damaged" {
+				lines := strings.SplitAfter(story.String(), "\n")
+				story.Reset()
+				for _, line := range lines[max(len(lines)-5, 0):] {
+					fmt.Fprintf(&story, "%.200s\n", strings.TrimSpace(line))
+				}
+				tally.Add(&result)
+			}
 			if err != nil {
 				return fmt.Sprintf("%serror: %v\n", &story, err)
+			}
+			if d.Cmd == "damaged" {
+				text, _ := json.Marshal(result)
+				return fmt.Sprintf("%s%v\n%s\n%+v\n", &story, &result, text, result.Parts)
 			}
 			return fmt.Sprintf("%s%v\n", &story, &result)
 		})

@@ -23,8 +23,10 @@ func TestAssumed(t *testing.T) {
 			t.Errorf("%q has not %q", got, c.want)
 		}
 	}
-	if r := run(1<<30, AssumeLeast, none); strings.Contains(told(*r), "bound") || r.HasUnknownSizes() {
-		t.Error(told(*r))
+	for _, assume := range []string{AssumeLeast, AssumeMost} {
+		if r := run(1<<30, assume, none); strings.Contains(told(*r), "bound") || r.HasUnknownSizes() {
+			t.Error(told(*r))
+		}
 	}
 	least := &Record{Result: run(1<<30, AssumeLeast, sizes)}
 	least.Summary = least.Summarize()

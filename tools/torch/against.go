@@ -152,7 +152,11 @@ func (a *against) work() (err error) {
 		if pair.workers[i], err = startWorker(build); err != nil {
 			return err
 		}
-		defer func() { err = errors.Join(err, pair.workers[i].stop()) }()
+		defer func() {
+			if stopped := pair.workers[i].stop(); err == nil {
+				err = stopped
+			}
+		}()
 	}
 	for {
 		a.mu.Lock()

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"gaugeblock/conformance"
 	"gaugeblock/conformance/perform"
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
@@ -203,6 +204,80 @@ func TestReservedRanges(t *testing.T) {
 		}
 		if reservedRanges(p) != want {
 			t.Errorf("%q: %d ranges, want %d: %q", settings, reservedRanges(p), want, p.Leaks())
+		}
+	}
+}
+
+// TestNumbers: whatever of an operation differs, its number does, and what is the same has the same.
+func TestNumbers(t *testing.T) {
+	block := spec.Block{Size: 512, RequestedSize: 500, State: spec.ActiveAllocated}
+	layout := func(change func(*spec.Segment)) did {
+		s := spec.Segment{Device: 1, Address: 4096, TotalSize: 1024, Stream: 7, Pool: spec.PoolID{Capture: 1, User: 2}, Blocks: []spec.Block{block, block}}
+		change(&s)
+		return did{Layout: []spec.Segment{s}}
+	}
+	entry := spec.TraceEntry{Action: spec.ActionAlloc, Addr: 4096, Size: 512, Stream: 7}
+	with := func(change func(*spec.TraceEntry)) did {
+		e := entry
+		change(&e)
+		return did{Entries: []spec.TraceEntry{entry, e}}
+	}
+	numbers := map[uint64]int{}
+	for i, d := range []did{
+		{}, {Error: "ab"}, {Error: "ba"}, {Error: "abc"}, {Address: 1}, {Figures: []int64{1}}, {Figures: []int64{1, 0}}, {Figures: []int64{0, 1}},
+		with(func(*spec.TraceEntry) {}), with(func(e *spec.TraceEntry) { e.Action = spec.ActionSegmentFree }), with(func(e *spec.TraceEntry) { e.Addr++ }),
+		with(func(e *spec.TraceEntry) { e.Size++ }), with(func(e *spec.TraceEntry) { e.Stream++ }),
+		layout(func(*spec.Segment) {}), layout(func(s *spec.Segment) { s.Device = 0 }), layout(func(s *spec.Segment) { s.Address++ }), layout(func(s *spec.Segment) { s.TotalSize++ }),
+		layout(func(s *spec.Segment) { s.Stream++ }), layout(func(s *spec.Segment) { s.Pool.Capture++ }), layout(func(s *spec.Segment) { s.Pool.User++ }), layout(func(s *spec.Segment) { s.PoolKind++ }),
+		layout(func(s *spec.Segment) { s.Blocks = s.Blocks[1:] }), layout(func(s *spec.Segment) { s.Blocks[1].Size++ }), layout(func(s *spec.Segment) { s.Blocks[1].RequestedSize++ }),
+		layout(func(s *spec.Segment) { s.Blocks[1].State = spec.Inactive }),
+	} {
+		if other, there := numbers[d.number()]; there {
+			t.Errorf("%d and %d have one number", other, i)
+		}
+		numbers[d.number()] = i
+	}
+	if textNumber("ab") == textNumber("ba") || textNumber("") == textNumber("a") {
+		t.Error("texts have the wrong numbers")
+	}
+}
+
+// TestFailedFree: memory whose free has failed is the program's as before.
+func TestFailedFree(t *testing.T) {
+	h := trace.Header{Family: "core", TotalMemory: 1 << 30, Devices: 1, Streams: []spec.Stream{0}, Geometry: spec.DefaultGeometry()}
+	player, err := perform.New(&h, func(driver spec.Driver, h *trace.Header) (spec.Allocator, error) {
+		a, err := reference.New(driver, h)
+		return keeps{a}, err
+	})
+	must(t, err)
+	program := newProgram(conformance.Find("core"), h)
+	lifetimes := program.Lifetimes(player.GPU())
+	for _, op := range []trace.Op{
+		{Kind: trace.OpMalloc, ID: 1, Size: 512}, {Kind: trace.OpFree, ID: 1}, {Kind: trace.OpKernel, Writes: []trace.OpRange{{ID: 1}}},
+	} {
+		var out perform.Result
+		watched(player, lifetimes, &op, &out)
+		program.Did(&op, &out)
+		if failed := op.Kind == trace.OpFree; (out.Err != nil) != failed || out.Skipped {
+			t.Errorf("%s: %v", op.Kind, out.Err)
+		}
+	}
+	if found := player.GPU().Hazards(); len(found) > 0 {
+		t.Errorf("%v", found)
+	}
+}
+
+// keeps is an allocator that frees nothing.
+type keeps struct{ spec.Allocator }
+
+func (keeps) Free(spec.Ptr) error { return &spec.DriverError{Call: "Free", Code: 1} }
+
+// TestCompletedFrees: frees that are only requested do not count.
+func TestCompletedFrees(t *testing.T) {
+	done, asked := spec.TraceEntry{Action: spec.ActionFreeCompleted}, spec.TraceEntry{Action: spec.ActionFreeRequested}
+	for want, entries := range [][]spec.TraceEntry{{asked, asked}, {asked, done, asked}, {done, done, asked}} {
+		if n := completedFrees(entries); n != want {
+			t.Errorf("%d of %v", n, entries)
 		}
 	}
 }

@@ -72,6 +72,7 @@ type standInAllocator struct {
 	mistake string
 	held    []spec.HistoryEntry // of the order in which frees are told
 	tell    func(spec.HistoryEntry)
+	shifted spec.Ptr // a large allocation, of which the program is told another address
 }
 
 // OnTrace tells entries; of several frees that are completed one after the other, perhaps the last first.
@@ -100,6 +101,9 @@ func (a *standInAllocator) told() {
 
 func (a *standInAllocator) Free(p spec.Ptr) error {
 	defer a.told()
+	if a.shifted != 0 && p == a.shifted+512 {
+		p = a.shifted
+	}
 	return a.Allocator.Free(p)
 }
 
@@ -136,6 +140,10 @@ func (a *standInAllocator) Malloc(r spec.Request) (spec.Ptr, error) {
 	switch {
 	case a.mistake == "larger" && r.Bytes > 30<<20:
 		r.Bytes += 512
+	case a.mistake == "shifts" && r.Bytes > 30<<20:
+		p, err := a.Allocator.Malloc(r)
+		a.shifted = p
+		return p + 512, err
 	case a.mistake == "refuses" && r.Bytes > 30<<20:
 		return 0, errors.New("it does not want to")
 	}

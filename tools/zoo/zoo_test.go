@@ -26,13 +26,25 @@ func TestBugs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if _, err := (Bug{Name: "a", Before: "-", After: "none"}).Recipes(recipes); err == nil || err.Error() != "a: there is no recipe none" {
+		t.Error(err)
+	}
 	page, err := os.ReadFile("../../tools/zoo/README.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, b := range bugs {
-		if _, err := b.Recipes(recipes); err != nil {
+		list, err := b.Recipes(recipes)
+		if err != nil {
 			t.Error(err)
+			continue
+		}
+		names := ""
+		for _, r := range list {
+			names += r.Name + " "
+		}
+		if want := strings.ReplaceAll(b.Before+" "+b.After+" ", "- ", ""); names != want {
+			t.Errorf("%s: the recipes are %s, not %s", b.Name, names, want)
 		}
 		if b.What == "" {
 			t.Errorf("%s: what is wrong is not said", b.Name)
@@ -50,8 +62,8 @@ func TestBugs(t *testing.T) {
 
 func TestParse(t *testing.T) {
 	good := "a | before | - | A_B=1 streams renews | 10x200 | hazard, other\n| wrong\n| in two lines\n"
-	bugs, err := parse("# comment\n" + good)
-	if err != nil {
+	bugs, err := parse("# comment\n\t " + good + " b | x | y | itself | 1x2 | one\n")
+	if err != nil || len(bugs) != 2 || bugs[1].Program() != "" || bugs[1].Name != "b" {
 		t.Fatal(err)
 	}
 	b := bugs[0]
@@ -60,7 +72,9 @@ func TestParse(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		"a | b": "zoo.txt:1: 2 columns, not 6", good + good: `zoo.txt:4: the name "a" is used twice`,
-		strings.Replace(good, "10x200", "many", 1): "SEEDSxOPERATIONS",
+		strings.Replace(good, "10x200", "many", 1):            `zoo.txt:1: "A_B=1 streams renews" and "many" are not a program and SEEDSxOPERATIONS`,
+		"\n" + strings.Replace(good, "streams renews", "", 1): `zoo.txt:2: "A_B=1" and "10x200" are not`,
+		"| wrong\n" + good: "zoo.txt:1: 2 columns",
 	} {
 		if _, err := parse(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: the error is %v, not %q", text, err, want)
@@ -71,15 +85,19 @@ func TestParse(t *testing.T) {
 // TestLook: a program gets its words and variables, and what it says, or does wrong, is told.
 func TestLook(t *testing.T) {
 	directory := t.TempDir()
-	for _, c := range []struct{ script, want string }{
-		{`echo "{\"seed\":3,\"found\":\"hazard\",\"text\":\"$* $A_B $GAUGEBLOCK_CUDA_HAZARDS\"}"; echo '{"seed":4}'`, "3 hazard renews --seeds 3-4 --operations 200 1 owners\n4  \n"},
-		{"echo hello", `says "hello"`},
-		{"echo no luck >&2; exit 3", "exit status 3: no luck"},
+	for _, c := range []struct{ program, script, want string }{
+		{"itself", `echo "{\"seed\":3,\"found\":\"hazard\",\"text\":\"$* $A_B $GAUGEBLOCK_CUDA_HAZARDS\"}"; echo '{"seed":4}'`, "3 hazard renews --seeds 3-4 --operations 200 1 owners\n4  \n"},
+		{"finder", `echo "{\"text\":\"$0 $*\"}"`, "0  DIR/finder DIR/a renews --seeds 3-4 --operations 200\n"},
+		{"itself", "echo hello", `says "hello"`},
+		{"itself", "echo no luck >&2; exit 3", "exit status 3: no luck"},
+		{"finder", "exit 3", "DIR/finder DIR/a renews --seeds 3-4 --operations 200: exit status 3"},
+		{"nobody", "", "DIR/nobody DIR/a renews --seeds 3-4 --operations 200: fork/exec"},
 	} {
-		if err := os.WriteFile(filepath.Join(directory, "a"), []byte("#!/bin/sh\n"+c.script+"\n"), 0o755); err != nil {
+		file := strings.NewReplacer("itself", "a", "nobody", "other").Replace(c.program)
+		if err := os.WriteFile(filepath.Join(directory, file), []byte("#!/bin/sh\n"+c.script+"\n"), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		b := Bug{By: []string{"itself", "renews"}, Environment: []string{"A_B=1"}, Operations: 200}
+		b := Bug{By: []string{c.program, "renews"}, Environment: []string{"A_B=1"}, Operations: 200}
 		findings, err := b.Look(foreign.Recipe{Name: "a", Kind: "program"}, directory, 3, 4)
 		said := ""
 		for _, f := range findings {
@@ -88,13 +106,16 @@ func TestLook(t *testing.T) {
 		if err != nil {
 			said = err.Error()
 		}
-		if said != c.want && (err == nil || !strings.Contains(said, c.want)) {
+		if said = strings.ReplaceAll(said, directory, "DIR"); said != c.want && (err == nil || !strings.Contains(said, c.want)) {
 			t.Errorf("%s: %q, not %q", c.script, said, c.want)
 		}
 	}
 }
 
 func TestCount(t *testing.T) {
+	if found, _, _, _ := Count(nil, nil); found != 0 {
+		t.Error("something is found in nothing")
+	}
 	findings := []Finding{{Found: "hazard", Operations: 30}, {}, {Found: "hazard", Operations: 10}, {Found: "other", Operations: 5}}
 	if found, fewest, median, most := Count(findings, []string{"hazard"}); found != 2 || fewest != 10 || median != 30 || most != 30 {
 		t.Errorf("hazards: %d found, %d, %d, %d", found, fewest, median, most)

@@ -1,0 +1,73 @@
+package conformance
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"gaugeblock/alloc"
+	"gaugeblock/conformance/perform"
+	"gaugeblock/internal/kept"
+	"gaugeblock/internal/race"
+	"gaugeblock/spec"
+	"gaugeblock/spec/trace"
+	"gaugeblock/upstream"
+)
+
+// TestKeptPrograms: a seed gives the same program as before, of which as much is checked and the same is met. Of a program
+// that ends with a failure, the shortest one that is found is the same too. testdata/programs.txt has checksums of them; it is written
+// anew where programs are to change:
+//
+//	go test ./conformance -run TestKeptPrograms -rewrite-answers
+func TestKeptPrograms(t *testing.T) {
+	if race.Enabled {
+		t.Skip("a search of one goroutine, of which the race detector sees nothing")
+	}
+	right, wrong := withSettings(""), withSettings("roundup_power2_divisions:2")
+	var got strings.Builder
+	for _, area := range append(Areas(), &cachingArea) {
+		for seed := uint64(1); seed <= 2; seed++ {
+			r := *area
+			c := Seeded(seed)
+			h := r.draw(c, seed)
+			tried, err := newTrial(&r, h, Options{New: right, Every: 20})
+			if err != nil {
+				t.Fatal(err)
+			}
+			g := newGenerator(c, tried.program, &r)
+			for len(tried.ops) < 150 {
+				f := tried.step(g.Next())
+				if f == nil && chance(c, misuseShare) {
+					f = tried.probe()
+				}
+				if f != nil {
+					t.Fatalf("%s, seed %d: %v", area.Name, seed, f)
+				}
+			}
+			if f := tried.windDown(); f != nil {
+				t.Fatalf("%s, seed %d: %v", area.Name, seed, f)
+			}
+			faults := area.RunFaults(seed, 30, 6, Options{New: right})
+			pairs := area.RunFaultPairs(seed, 20, 3, Options{New: right})
+			fmt.Fprintf(&got, "%s %d program %s checked %d met %s faults %d %s pairs %d %s\n", area.Name, seed, kept.Sum(h, tried.ops, tried.answers), tried.checked, kept.Sum(tried.labels), faults.Checked, kept.Sum(faults.Labels), pairs.Checked, kept.Sum(pairs.Labels))
+		}
+	}
+	for seed := uint64(1); seed <= 8; seed++ {
+		o := Options{New: wrong, Against: right}
+		f := Areas()[seed].Run(seed, 400, o).Failure
+		if f == nil {
+			fmt.Fprintf(&got, "%d does not fail\n", seed)
+			continue
+		}
+		least := Minimise(f, o)
+		fmt.Fprintf(&got, "%d fails %s minimised %s %s\n", seed, kept.Sum(f.Class, f.Detail, len(f.Ops)), kept.Sum(least.Header, least.Ops), kept.Sum(least.Class, least.Detail, least.Found))
+	}
+	kept.Compare(t, "testdata/programs.txt", got.String())
+}
+
+// withSettings makes the reference, with settings beside a program's.
+func withSettings(other string) perform.Factory {
+	return func(d spec.Driver, h *trace.Header) (spec.Allocator, error) {
+		return alloc.New(d, alloc.Options{Geometry: h.Geometry, Settings: strings.Trim(h.Settings+","+other, ","), Rules: upstream.Newest().Rules})
+	}
+}

@@ -1,0 +1,81 @@
+package settings_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"gaugeblock/internal/kept"
+	"gaugeblock/spec"
+	"gaugeblock/spec/settings"
+)
+
+// allSettings has every key, and lists.
+const allSettings = "large_segment_size_mb:40,max_split_size_mb:60,max_non_split_rounding_mb:50,garbage_collection_threshold:0.25,roundup_power2_divisions:[1:0,256:4,1024:2,>:8]," +
+	"expandable_segments:True,release_lock_on_cudamalloc:True,graph_capture_record_stream_reuse:True,per_process_memory_fraction:0.5,pinned_use_cuda_host_register:True," +
+	"pinned_num_register_threads:2,pinned_use_background_threads:True,pinned_reserve_segment_size_mb:7,throw_on_cudamalloc_oom:True,pinned_max_round_threshold_mb:3," +
+	"pinned_max_cached_size_mb:4,expandable_segments_reserve:2G,expandable_segments_reserve_by_class:[a:0.25,b:3G]"
+
+// TestKeptAnswers reads settings of which words are left out, doubled, exchanged or other numbers, by several grammars: what is in
+// force then and how it is written, or what error it is, stays as it was. testdata/answers.txt has a checksum of it for
+// each text and grammar.
+//
+//	go test ./spec/settings -run TestKeptAnswers -rewrite-answers
+func TestKeptAnswers(t *testing.T) {
+	g := spec.DefaultGeometry()
+	grammars := []settings.Grammar{
+		{}, {RestIncludesLast: true, NonSplitRoundingKept: true}, {Keys: settings.KeyReserve, SplitSizeAboveSegment: true}, {Keys: 1<<16 - 1},
+	}
+	texts := []string{allSettings}
+	for _, accepted := range acceptedSettings {
+		texts = append(texts, accepted.settings)
+	}
+	for key := range strings.SplitSeq(allSettings, ",") {
+		texts = append(texts, key, key+",max_split_size_mb:100")
+	}
+	var got strings.Builder
+	for i, text := range texts {
+		for j, grammar := range grammars {
+			r := rand.New(rand.NewPCG(uint64(i), 35))
+			words := partsOfSettings.FindAllString(text, -1)
+			said := inForce(grammar, text, g)
+			for range min(3*len(words), 40) {
+				at, other := r.IntN(len(words)), r.IntN(len(words))
+				changed := slices.Clone(words)
+				switch r.IntN(5) {
+				case 0:
+					changed[at] = ""
+				case 1:
+					changed[at] += words[at]
+				case 2:
+					changed[at], changed[other] = changed[other], changed[at]
+				case 3:
+					changed[at] = words[other]
+				case 4:
+					changed[at] = draw(r, "0", "1", "2", "20", "21", "0.5", "-1", "1e3", "G", "128", "1024", "[", "]", ">", "True", ":", "99999999999999999999")
+				}
+				said += inForce(grammar, strings.Join(changed, ""), g)
+			}
+			fmt.Fprintf(&got, "%d %d %s\n", i, j, kept.Sum(said))
+		}
+	}
+	kept.Compare(t, "testdata/answers.txt", got.String())
+}
+
+var partsOfSettings = regexp.MustCompile(`\d+|[A-Za-z_]+|.`)
+
+func draw[T any](r *rand.Rand, list ...T) T { return list[r.IntN(len(list))] }
+
+// inForce is what a text sets.
+func inForce(grammar settings.Grammar, text string, g spec.Geometry) string {
+	c, err := grammar.Parse(text, g)
+	if err != nil {
+		return err.Error() + "\n"
+	}
+	said, err := json.Marshal(c)
+	return fmt.Sprintln(string(said), err, grammar.Format(c, g), grammar.Has(text), settings.KeysOf(text))
+}
