@@ -141,7 +141,7 @@ func (c *runCommand) Run(env *environment) error {
 		}
 	}
 	record := &runner.Record{Result: result, Summary: result.Summarize()}
-	if record.Sites, err = c.sites(result); err != nil {
+	if record.Sites, err = c.sites(result, folder); err != nil {
 		return err
 	}
 	if c.Range && !result.Interrupted {
@@ -216,8 +216,9 @@ func (c *runCommand) older() (*runner.Record, error) {
 	return old, nil
 }
 
-// sites are the lines that hold the memory at the peak.
-func (c *runCommand) sites(result *runner.Result) ([]runner.Site, error) {
+// sites are the lines that hold the memory at the peak. What this command runs inside of the program is in a folder
+// of the run, with another name in each.
+func (c *runCommand) sites(result *runner.Result, folder string) ([]runner.Site, error) {
 	worst, device := result.Worst()
 	if !c.Sites && c.Compare == "" || worst == nil || worst.Snapshot == "" {
 		return nil, nil
@@ -236,8 +237,12 @@ func (c *runCommand) sites(result *runner.Result) ([]runner.Site, error) {
 	}
 	var sites []runner.Site
 	files := sourceFiles{}
+	current, err := os.Getwd()
+	if err != nil {
+		return nil, err
+	}
 	for at, n := range bytes {
-		sites = append(sites, runner.Site{At: below(at), Code: files.line(at), Bytes: n})
+		sites = append(sites, runner.Site{At: below(below(at, filepath.Join(folder, "site")), current), Code: files.line(at), Bytes: n})
 	}
 	slices.SortFunc(sites, func(a, b runner.Site) int { return cmp.Or(cmp.Compare(b.Bytes, a.Bytes), strings.Compare(a.At, b.At)) })
 	return sites, nil
@@ -264,12 +269,9 @@ func (f sourceFiles) line(at string) string {
 	return ""
 }
 
-// below is a path without the current folder, which is another one elsewhere.
-func below(path string) string {
-	if folder, err := os.Getwd(); err == nil {
-		return strings.TrimPrefix(path, folder+string(filepath.Separator))
-	}
-	return path
+// below is a path without a folder, which is another one elsewhere.
+func below(path, folder string) string {
+	return strings.TrimPrefix(path, folder+string(filepath.Separator))
 }
 
 // status is the program's, unless it has reserved too much.

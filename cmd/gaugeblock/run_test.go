@@ -175,6 +175,18 @@ exit 3
 	if want := "without a call stack 47800832\ntrain.py:66 10485760\nmodel.py:12 8388608\nmodel.py:31 4194304\ndata.py:5 1024\nmodel.py:32 0\n"; sites.String() != want {
 		t.Errorf("the sites are\n%s", &sites)
 	}
+	inside := filepath.Join(folder, "inside") // of the run's folder, where what the command runs inside of the program is
+	script, err := os.ReadFile(with)
+	if err != nil {
+		t.Fatal(err)
+	}
+	moved := strings.Replace(string(script), "cp "+recorded, `sed "s|\"data.py\"|\"$GAUGEBLOCK_RUN_FOLDER/site/data.py\"|" `+recorded+" >", 1)
+	if err := os.WriteFile(inside, []byte(moved), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if status, said := runs(inside, "--compare", at("result.json")); status != 3 || strings.Contains(said, "more than before") {
+		t.Errorf("status %d: %s", status, said)
+	}
 	first, err := os.ReadFile(recorded)
 	second, err2 := os.ReadFile(at("memory.pickle"))
 	if err != nil || err2 != nil || !bytes.Equal(first, second) {

@@ -14,3 +14,17 @@ func TestRanks(t *testing.T) {
 		t.Errorf("%v\n%s", err, said)
 	}
 }
+
+// NCCL that finds no memory says so as on a GPU, by which PyTorch's error is one for want of memory, and tells python/site
+// how much it asked for and what was free.
+func TestNCCLWithoutMemory(t *testing.T) {
+	out, _ := run(t, thinProgram(t, "nccl_memory", "libnccl.so.2"), nil, "GAUGEBLOCK_CUDA_MEMORY=4GiB", "GAUGEBLOCK_CUDA_DEVICES=2")
+	const want = `before: 0 bytes lack, error ""
+all but 100 MiB: 0
+init: an error
+after: a request of 504 MiB, with 55 MiB free, error "Cuda failure 2 'out of memory'"
+`
+	if out != want {
+		t.Errorf("%s\nnot\n%s", out, want)
+	}
+}

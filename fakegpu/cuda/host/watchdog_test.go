@@ -82,11 +82,15 @@ func TestWatchdogSees(t *testing.T) {
 	}
 }
 
-// A program ends when the watchdog has seen each collective that is over, whether the program says where it looks or not.
+// A program ends when the watchdog has seen each collective that is over, whether the program says where it looks or not,
+// and however late it is by the clock of a schedule.
 func TestProgramEnds(t *testing.T) {
 	for _, places := range []bool{true, false} {
-		p := NewProcess(fakegpu.NewMachine(fakegpu.Config{Devices: fakegpu.Devices(1, 1<<30)}).NewProcess())
-		p.watchdog = newWatchdog(places)
+		p := NewProcess(fakegpu.NewMachine(fakegpu.Config{Devices: fakegpu.Devices(1, 1<<30), Schedule: fakegpu.ByTime(fakegpu.Durations{
+			Give: func() time.Duration { return time.Millisecond }, Call: time.Millisecond,
+			Work: func(uint64, uint64) (starts, computes time.Duration, share float64) { return 0, 0, 1 },
+		})}).NewProcess())
+		p.watchdog, p.WatchdogLate = newWatchdog(places), time.Hour
 		e, err := p.GPU.CreateEvent(0)
 		if err != nil {
 			t.Fatal(err)
