@@ -3,6 +3,7 @@ package imports
 import (
 	"go/parser"
 	"go/token"
+	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -144,6 +145,38 @@ func TestFilesAtTheTop(t *testing.T) {
 		if !e.IsDir() && !strings.HasPrefix(e.Name(), ".") && !slices.Contains(known, e.Name()) && !ignored {
 			t.Errorf("%s belongs into a folder, or nowhere", e.Name())
 		}
+	}
+}
+
+// TestNothingBuilt: no folder holds what a compiler has made, and none is named as a flag of one.
+func TestNothingBuilt(t *testing.T) {
+	made := []string{"\x7fELF", "MZ", "\xcf\xfa\xed\xfe", "!<arch>"} // of Linux, Windows, macOS, and archives
+	err := filepath.WalkDir(root, func(name string, entry fs.DirEntry, err error) error {
+		within, _ := filepath.Rel(root, name)
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && (strings.HasPrefix(within, ".") && within != "." || within == "build"):
+			return fs.SkipDir
+		case strings.HasPrefix(entry.Name(), "-"):
+			t.Errorf("%s is named as a flag", within)
+		case !entry.Type().IsRegular() || within == "gaugeblock" || slices.Contains([]string{".test", ".prof"}, path.Ext(name)): // as .gitignore
+			return nil
+		}
+		begins := make([]byte, 8)
+		file, err := os.Open(name)
+		if err != nil {
+			return err
+		}
+		defer file.Close()
+		n, _ := io.ReadFull(file, begins)
+		if slices.ContainsFunc(made, func(m string) bool { return strings.HasPrefix(string(begins[:n]), m) }) {
+			t.Errorf("%s is built, and is no source", within)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 

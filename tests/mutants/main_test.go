@@ -170,7 +170,7 @@ func run() error {
 			return fmt.Errorf("%q is none of the folders that can be changed", arg)
 		}
 	}
-	survivors := 0
+	survivors, before := 0, changesOf(root)
 	var failed error // of folders whose mutants could not be tried
 	for _, folder := range folders {
 		if flag.NArg() > 0 && !slices.Contains(flag.Args(), folder.dir) {
@@ -206,7 +206,7 @@ func run() error {
 	if survivors > 0 {
 		failed = errors.Join(failed, fmt.Errorf("%d mutants survive and are not argued", survivors))
 	}
-	return failed
+	return errors.Join(failed, leftBehind(before, changesOf(root)))
 }
 
 // tryAll tries the first n mutants of a folder that compile.
