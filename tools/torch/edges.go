@@ -13,6 +13,7 @@ import (
 	"gaugeblock/model/bounded"
 	"gaugeblock/model/explore"
 	"gaugeblock/model/tlc"
+	"gaugeblock/spec"
 	"gaugeblock/tla"
 	binary "gaugeblock/tools/torch/binary"
 	"gaugeblock/tools/torch/edges"
@@ -48,8 +49,10 @@ type EdgeRun struct {
 // LeavesOut is why a configuration has no walk for the release; "" if it has.
 func (r EdgeRun) LeavesOut(c tla.Configuration) string {
 	scale, rules := edges.Find(c.Name), r.PyTorch.Release().Rules
-	if scale != nil && knownSettings(scale.Settings, rules.Settings) != scale.Settings {
-		return "its sizes need settings that this release refuses: " + scale.Settings
+	if scale != nil {
+		if _, err := rules.Settings.Parse(scale.Settings, spec.DefaultGeometry()); err != nil {
+			return "its sizes need settings that this release refuses: " + err.Error()
+		}
 	}
 	if scale != nil && scale.Marks && rules.Captures == upstream.CapturesByRouting {
 		return "it is about marks of captures, at which this release does not look"
