@@ -99,16 +99,15 @@ func (c Answer) briefCause() string {
 	case compare.Fragmentation:
 		return c.fragmentationInBrief(oom)
 	case compare.Shortage:
-		_, high := c.LimitRange()
 		switch needed := oom.Allocated + compare.ReservedFor(oom.Requested); {
 		case c.deviceIsFull():
 			return "a full device: none of its memory is left for the allocator of this process"
 		case c.PeakExceedsLimit():
-			return fmt.Sprintf("a true shortage: %s is needed at one time, %s more than there is", spec.FormatSize(c.Workload.PeakRequested()), hair(c.Workload.PeakRequested()-high))
+			return fmt.Sprintf("a true shortage: %s is needed at one time, %s more than there is", spec.FormatSize(c.Workload.PeakRequested()), c.over(c.Workload.PeakRequested()))
 		case oom.LargestFreeBlock >= oom.Requested:
 			return "other streams still used the free memory when the request was made"
 		default:
-			return fmt.Sprintf("a true shortage: with the request %s is needed, %s more than there is", spec.FormatSize(needed), hair(needed-min(high, needed)))
+			return fmt.Sprintf("a true shortage: with the request %s is needed, %s more than there is", spec.FormatSize(needed), c.over(needed))
 		}
 	case compare.PoolCause:
 		if oom.InPool {

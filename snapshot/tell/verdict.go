@@ -152,21 +152,19 @@ func (c Answer) why() string {
 	if oom == nil {
 		return ""
 	}
-	low, _ := c.LimitRange()
 	switch c.Cause() {
 	case compare.Fragmentation:
 		return c.fragmentation(oom)
 	case compare.Shortage:
 		if c.PeakExceedsLimit() {
-			_, high := c.LimitRange()
 			peak := c.Workload.PeakRequested()
-			return fmt.Sprintf("Cause: a true shortage. At one time the requested sizes of all allocations add up to %s, %s more than the limit.", spec.FormatSize(peak), hair(peak-high))
+			return fmt.Sprintf("Cause: a true shortage. At one time the requested sizes of all allocations add up to %s, %s more than the limit.", spec.FormatSize(peak), c.over(peak))
 		}
 		if oom.LargestFreeBlock >= oom.Requested {
 			return "Cause: memory that other streams still used when the request was made; made again, the request succeeds."
 		}
-		over := oom.Allocated + compare.ReservedFor(oom.Requested) - min(low, oom.Allocated+compare.ReservedFor(oom.Requested))
-		return fmt.Sprintf("Cause: a true shortage. Allocated memory and the request together are %s, %s more than the limit.", spec.FormatSize(oom.Allocated+compare.ReservedFor(oom.Requested)), hair(over))
+		needed := oom.Allocated + compare.ReservedFor(oom.Requested)
+		return fmt.Sprintf("Cause: a true shortage. Allocated memory and the request together are %s, %s more than the limit.", spec.FormatSize(needed), c.over(needed))
 	case compare.PoolCause:
 		if oom.InPool {
 			return "Cause: a pool. The request is one of a private pool (a MemPool, or a graph capture), which the free memory of the default pool does not serve."
@@ -201,6 +199,18 @@ func (c Answer) roomUnderLimit(oom *play.OutOfMemory) uint64 {
 		low = high
 	}
 	return low - min(low, oom.Reserved)
+}
+
+// over is how much more than the limit is needed, as far as the limit is known.
+func (c Answer) over(needed uint64) string {
+	switch low, high := c.LimitRange(); {
+	case needed <= high:
+		return "up to " + hair(needed-min(low, needed))
+	case low < high:
+		return "at least " + hair(needed-high)
+	default:
+		return hair(needed - high)
+	}
 }
 
 // hair writes a small difference so that it can be seen.
