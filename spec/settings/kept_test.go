@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
 	"gaugeblock/internal/kept"
+	"gaugeblock/internal/mutated"
 	"gaugeblock/spec"
 	"gaugeblock/spec/settings"
 )
@@ -44,21 +44,7 @@ func TestKeptAnswers(t *testing.T) {
 			words := partsOfSettings.FindAllString(text, -1)
 			said := inForce(grammar, text, g)
 			for range min(3*len(words), 40) {
-				at, other := r.IntN(len(words)), r.IntN(len(words))
-				changed := slices.Clone(words)
-				switch r.IntN(5) {
-				case 0:
-					changed[at] = ""
-				case 1:
-					changed[at] += words[at]
-				case 2:
-					changed[at], changed[other] = changed[other], changed[at]
-				case 3:
-					changed[at] = words[other]
-				case 4:
-					changed[at] = draw(r, "0", "1", "2", "20", "21", "0.5", "-1", "1e3", "G", "128", "1024", "[", "]", ">", "True", ":", "99999999999999999999")
-				}
-				said += inForce(grammar, strings.Join(changed, ""), g)
+				said += inForce(grammar, mutated.Words(r, words, "0", "1", "2", "20", "21", "0.5", "-1", "1e3", "G", "128", "1024", "[", "]", ">", "True", ":", "99999999999999999999"), g)
 			}
 			fmt.Fprintf(&got, "%q by grammar %d: %s with changes %s\n", text, j, written(grammar, text, g), kept.Sum(said))
 		}
@@ -67,8 +53,6 @@ func TestKeptAnswers(t *testing.T) {
 }
 
 var partsOfSettings = regexp.MustCompile(`\d+|[A-Za-z_]+|.`)
-
-func draw[T any](r *rand.Rand, list ...T) T { return list[r.IntN(len(list))] }
 
 // inForce is what a text sets.
 func inForce(grammar settings.Grammar, text string, g spec.Geometry) string {

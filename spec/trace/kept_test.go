@@ -6,7 +6,6 @@ import (
 	"io"
 	"math/rand/v2"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -14,6 +13,7 @@ import (
 	"github.com/cockroachdb/datadriven"
 
 	"gaugeblock/internal/kept"
+	"gaugeblock/internal/mutated"
 	"gaugeblock/spec/trace"
 )
 
@@ -44,19 +44,7 @@ func TestKeptAnswers(t *testing.T) {
 		said := readInWords(text)
 		words := partsOfLine.FindAllString(text, -1)
 		for range min(len(words), 30) {
-			i, j := r.IntN(len(words)), r.IntN(len(words))
-			changed := slices.Clone(words)
-			switch r.IntN(4) {
-			case 0:
-				changed[i] = ""
-			case 1:
-				changed[i] += words[i]
-			case 2:
-				changed[i], changed[j] = changed[j], changed[i]
-			case 3:
-				changed[i] = words[j]
-			}
-			said += readInWords(strings.Join(changed, ""))
+			said += readInWords(mutated.Words(r, words))
 		}
 		fmt.Fprintf(&got, "%d %s %s\n", n, d.Cmd, kept.Sum(said))
 		return d.Expected
