@@ -28,11 +28,16 @@ test:
 test-all:
 	@GAUGEBLOCK_TESTS=all $(MAKE) --no-print-directory test
 
-# The race detector has something to see where the code or the tests of a package start goroutines.
-CONCURRENT = '^[[:space:]]*go (func|[a-z])|\.Go\(|t\.Parallel\(|"gaugeblock/internal/inorder"'
+# The race detector has something to see where the code or the tests of a package start goroutines. Not here: packages
+# whose goroutines explore or wait for processes apart from one another, and long tests of one goroutine.
+CONCURRENT = '^[[:space:]]*go (func|[a-z])|\.Go\(|"gaugeblock/internal/inorder"'
+APART = -e /internal/refinement -e /model/induction -e /tests/mutants -e /tests/tla/
+ALONE = ^Test(.*Undoing|SteadyStateAllocatesNothing|SeveralDriverCallsFail|EveryDriverCall(Fails|Panics)|DetectorDoesNotGrow|ScriptOnRecordings|$\
+	Explore(DiskFull|Memory|Killed)?|NamesWithLineFeeds|Borders|MessagesAreShort|WhatIfOfCutTrace|OtherSettings|Transcripts|MutatedFiles|HostileStrings|$\
+	(EndsOn|BoldOn)Terminal|ReportFolderOfIterations|PageOf.*|StandIns|MadeUp|GoldenTraces|TracesOfFullDevices|InvalidatedCaptures|WrongScale|SeededCompile|Get)$$
 race:
-	@set -o pipefail; $(GO) test -race -short -json \
-		$$(grep -rlE --include='*.go' --exclude-dir=testdata $(CONCURRENT) . | xargs -n1 dirname | sort -u) \
+	@set -o pipefail; $(GO) test -race -short -json -skip '$(ALONE)' \
+		$$(grep -rlE --include='*.go' --exclude-dir=testdata $(CONCURRENT) . | xargs -n1 dirname | sort -u | grep -v $(APART)) \
 		| $(GO) run ./tests/skips -short
 
 ci: build vet lint test-all race

@@ -15,11 +15,11 @@ import (
 
 var all = flag.Bool("all", false, "all rows of TestSeeded, also those whose long programs take minutes to make short")
 
-// takesLong: the programs of these mistakes are of hundreds of requests, or of threads.
-var takesLong = regexp.MustCompile("^threads.cc|^(slabs.cc|tables.cc) +(one_slot_more|counts_to_255|forgets_full|does_not_grow)$")
+// takesLong: the programs of these mistakes are of hundreds of requests, of as many events, or of threads.
+var takesLong = regexp.MustCompile("^threads.cc|has_64_events|^(slabs.cc|tables.cc) +(one_slot_more|counts_to_255|forgets_full|does_not_grow)$")
 
 // callsMuch: they make a hundred thousand calls of CUDA and more.
-var callsMuch = regexp.MustCompile("^pages.cc|has_64_events")
+var callsMuch = regexp.MustCompile("^pages.cc")
 
 // TestSeeded: the allocators are sound, and each mistake that is seeded into them is found: as one
 // of the rules of a line, and by no other rule than these.
