@@ -26,6 +26,7 @@ import (
 //	recorded FILE NAME     a file with the memory snapshot of that name, from snapshot/report/testdata
 //	run [stdin=FILE]       each line of the input is a command line; stdin=endless
 //	                       is a header and then a line without end. How long it took is left out
+//	text FILE              a file that a command has written, without how long something took
 //	show FILE              the beginning of a page in JSON: what it says in words
 //	program FILE           a program that answers as one with PyTorch, by the lines of the input; no library is needed
 //	print NAME             a result that is made up, as it is printed
@@ -60,6 +61,12 @@ func TestTranscripts(t *testing.T) {
 			case "program":
 				reserving(t, "0") // for the libraries
 				err = os.WriteFile(argument(t, d), []byte("#!/bin/sh\n"+d.Input+"\n"), 0o755)
+			case "text":
+				text, err := os.ReadFile(argument(t, d))
+				if err != nil {
+					d.Fatalf(t, "%v", err)
+				}
+				return timed.ReplaceAllString(string(text), "$1$2$3$4$5$6")
 			case "show":
 				return shown(t, argument(t, d))
 			case "print":

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"sync"
 	"testing"
@@ -260,6 +261,49 @@ func TestGoodCandidates(t *testing.T) {
 		if got := fmt.Sprintf("%v %s %v", c.pytorch, release, c.search.Command); err != nil || got != want || c.Name != text || (c.settings != nil) != strings.Contains(text, ",") {
 			t.Errorf("%s: %s, %+v, %v", text, got, c, err)
 		}
+	}
+}
+
+// TestConditions: a row of pytorch has the settings and the rules that it names, or those of the record.
+func TestConditions(t *testing.T) {
+	w := recorded(t, "gpt_oom7.default.limit")
+	for name, want := range map[string]string{
+		"pytorch": "  measured driver", "pytorch,max_split_size_mb:32": " max_split_size_mb:32 measured driver",
+		"pytorch:2.11": "2.11  measured driver, rules of 2.11", "pytorch:2.11,max_split_size_mb:32": "2.11 max_split_size_mb:32 measured driver, rules of 2.11",
+	} {
+		c := parse(t, name)[0]
+		for _, limit := range []uint64{0, 300 * spec.MiB} {
+			o := c.conditions(w, limit)
+			if got := fmt.Sprintf("%s %s %s", o.Assumptions.Release, o.Settings.Text, o.Assumptions.Name); got != want || !reflect.DeepEqual(o.Reading, w.GivenReadings(history.Limits{Device: limit})[0]) {
+				t.Errorf("%s: %q, %+v", name, got, o.Reading)
+			}
+		}
+	}
+}
+
+// TestNoDriverPool: cudaMallocAsync is asked through a library, which is built once. Where that cannot be it is said.
+func TestNoDriverPool(t *testing.T) {
+	async := parse(t, MallocAsync)
+	said := func(dir string) string {
+		_, err := Compare(late(), async, Options{Directory: dir}, nil)
+		return fmt.Sprint(err)
+	}
+	none := filepath.Join(t.TempDir(), "none")
+	if got, want := said(none), "cudaMallocAsync: open "+filepath.Join(none, "async.cc")+": no such file or directory"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	t.Setenv("PATH", "")
+	t.Setenv("CXX", "")
+	if got, want := said(t.TempDir()), "cudaMallocAsync: "+cuda.ErrNoCompiler.Error(); got != want {
+		t.Errorf("without a compiler: %s, want %s", got, want)
+	}
+	dir := t.TempDir()
+	there := filepath.Join(dir, "libcudamallocasync.so")
+	if err := os.WriteFile(there, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := buildAsync(dir); err != nil || got != there {
+		t.Errorf("%s, %v: it is there", got, err)
 	}
 }
 

@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"github.com/dustin/go-humanize/english"
 
 	"gaugeblock/internal/quote"
+	"gaugeblock/upstream"
 )
 
 // Result is what came of the replay of one trace. At most one of
@@ -131,7 +133,7 @@ type Tally struct {
 	Parts      Parts  `json:"-"` // what was compared in every trace
 	Recorded   string `json:"-"` // what recorded all of them, in words; "" if they differ in that
 
-	Rules []string `json:"rules,omitempty"` // the releases of PyTorch whose rules were followed
+	Rules []string `json:"rules,omitempty"` // the releases of PyTorch whose rules were followed, the oldest first
 }
 
 // Add counts a result.
@@ -143,8 +145,9 @@ func (t *Tally) Add(r *Result) {
 	if t.Recorded != r.Recorded {
 		t.Recorded = ""
 	}
-	if i, found := slices.BinarySearch(t.Rules, r.Rules); r.Rules != "" && !found {
-		t.Rules = slices.Insert(t.Rules, i, r.Rules)
+	if r.Rules != "" && !slices.Contains(t.Rules, r.Rules) {
+		t.Rules = append(t.Rules, r.Rules)
+		slices.SortFunc(t.Rules, func(a, b string) int { return cmp.Compare(age(a), age(b)) })
 	}
 	t.Traces++
 	t.Operations += r.Operations
@@ -160,6 +163,11 @@ func (t *Tally) Add(r *Result) {
 	if r.NotSupported != "" {
 		t.NotSupported++
 	}
+}
+
+// age is the place of a release of PyTorch among those that are known, the oldest first.
+func age(release string) int {
+	return slices.IndexFunc(upstream.Releases(), func(r upstream.Release) bool { return r.Name == release })
 }
 
 // String leaves out what did not occur, except for the exact ones. If all are exact, it
