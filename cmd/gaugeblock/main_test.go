@@ -123,11 +123,14 @@ func runLines(t *testing.T, d *datadriven.TestData) string {
 		}
 		fmt.Fprintf(&transcript, "exit status %d\n", status)
 	}
-	return timed.ReplaceAllString(transcript.String(), "$1$2$3$4$5$6")
+	return temporary.ReplaceAllString(timed.ReplaceAllString(transcript.String(), "$1$2$3$4$5$6"), "FOLDER")
 }
 
+// temporary is the folder in which a program has written.
+var temporary = regexp.MustCompile(`[^ ]*/gaugeblock-run-[0-9]+`)
+
 // timed are figures that a machine makes, and counts of random programs.
-var timed = regexp.MustCompile(`("seconds":)[0-9.e-]+| in [0-9.]+ s, [0-9,]+ states/s|(?m)([a-z] )\([0-9.]+ s\)$|("operations":)[0-9]+(,"violations":[0-9])|("labels":)\{[^}]*\}|(?m)(: )[0-9]+ operations in [0-9]+ programs, .*$`)
+var timed = regexp.MustCompile(`("seconds": ?)[0-9.e-]+| in [0-9.]+ s, [0-9,]+ states/s|(?m)([a-z] )\([0-9.]+ s\)$|("operations":)[0-9]+(,"violations":[0-9])|("labels":)\{[^}]*\}|(?m)(: )[0-9]+ operations in [0-9]+ programs, .*$`)
 
 func standardInput(name string) (io.Reader, error) {
 	switch name {
