@@ -10,7 +10,6 @@ import (
 	"github.com/dustin/go-humanize/english"
 
 	"gaugeblock/internal/quote"
-	"gaugeblock/upstream"
 )
 
 // Result is what came of the replay of one trace. At most one of
@@ -147,7 +146,7 @@ func (t *Tally) Add(r *Result) {
 	}
 	if r.Rules != "" && !slices.Contains(t.Rules, r.Rules) {
 		t.Rules = append(t.Rules, r.Rules)
-		slices.SortFunc(t.Rules, func(a, b string) int { return cmp.Compare(age(a), age(b)) })
+		slices.SortFunc(t.Rules, compareReleases)
 	}
 	t.Traces++
 	t.Operations += r.Operations
@@ -165,9 +164,14 @@ func (t *Tally) Add(r *Result) {
 	}
 }
 
-// age is the place of a release of PyTorch among those that are known, the oldest first.
-func age(release string) int {
-	return slices.IndexFunc(upstream.Releases(), func(r upstream.Release) bool { return r.Name == release })
+// compareReleases orders releases of PyTorch, the oldest first: 2.9 is before 2.10, and 2.11 before 2.11+rocm.
+func compareReleases(a, b string) int {
+	number := func(release string) (n [2]int) {
+		fmt.Sscanf(release, "%d.%d", &n[0], &n[1])
+		return n
+	}
+	x, y := number(a), number(b)
+	return cmp.Or(slices.Compare(x[:], y[:]), cmp.Compare(a, b))
 }
 
 // String leaves out what did not occur, except for the exact ones. If all are exact, it
