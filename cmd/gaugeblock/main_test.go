@@ -25,7 +25,8 @@ import (
 //	cut FILE bytes=N       leaves only the first bytes of a file
 //	recorded FILE NAME     a file with the memory snapshot of that name, from snapshot/report/testdata
 //	run [stdin=FILE]       each line of the input is a command line; stdin=endless
-//	                       is a header and then a line without end. How long it took is left out
+//	                       is a header and then a line without end. How long it took is left out; what
+//	                       a bar on a terminal has counted at its end stands first, in brackets
 //	text FILE              a file that a command has written, without how long something took
 //	show FILE              the beginning of a page in JSON: what it says in words
 //	program FILE           a program that answers as one with PyTorch, by the lines of the input; no library is needed
@@ -116,8 +117,15 @@ func runLines(t *testing.T, d *datadriven.TestData) string {
 		}
 		words := strings.Fields(line)
 		var stdout, stderr bytes.Buffer
+		var counts []string
+		counted = func(p *progress) {
+			if p.done > 0 {
+				counts = append(counts, fmt.Sprintf("("+p.counting+")\n", p.done, p.total))
+			}
+		}
 		status := run(words[1:], stdin, &stdout, &stderr)
-		fmt.Fprintf(&transcript, "$ %s\n%s", strings.Join(words, " "), &stdout)
+		counted = func(*progress) {}
+		fmt.Fprintf(&transcript, "$ %s\n%s%s", strings.Join(words, " "), strings.Join(counts, ""), &stdout)
 		for message := range strings.Lines(stderr.String()) {
 			transcript.WriteString("stderr: " + message)
 		}
