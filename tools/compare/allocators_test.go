@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"gaugeblock/fakegpu/cuda"
 	"gaugeblock/internal/testfolder"
@@ -229,7 +230,7 @@ func TestCandidates(t *testing.T) {
 		"pytorch,max_split_size_mb": "max_split_size_mb",
 		"none.so.1":                 "no such file",
 		"pytorch:2.8,graph_capture_record_stream_reuse:True": "unknown key",
-		"jemalloc": "is no allocator",
+		"jemalloc": "is no allocator", "pytorch2.11": "is no allocator", "pytorch2.so": "pytorch2.so",
 		"pytorch,per_process_memory_fraction:0.5": "give the limit in bytes",
 		"driver: ":                    "names no program",
 		"no.so":                       "no.so",
@@ -327,6 +328,14 @@ func TestTimes(t *testing.T) {
 		said := strings.Contains(c.String(), "a request takes")
 		if (c.Results[0].PerRequest > 0) != times || said != times {
 			t.Errorf("asked %v: %v\n%v", times, c.Results[0].PerRequest, c)
+		}
+	}
+	for requests, seconds := range map[int]time.Duration{0: 0, 1000: 1, 2_000_000: 0} {
+		var r Result
+		o := Options{Times: true}
+		o.time(&r, requests, time.Now().Add(-1000*time.Second))
+		if r.PerRequest.Truncate(time.Second) != seconds*time.Second || (r.PerRequest > 0) != (requests > 0) {
+			t.Errorf("%d requests in 1000 s: %v for one", requests, r.PerRequest)
 		}
 	}
 }

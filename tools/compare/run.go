@@ -20,7 +20,7 @@ type Options struct {
 	Limit         uint64
 	SmallestLimit bool          // find the smallest one under which no request fails
 	Directory     string        // that of Build
-	Patience      time.Duration // how long a call may take; 0: 10 s
+	Patience      time.Duration // how long a call may take: examine.Search.Patience
 	Times         bool          // say how long requests take; two runs say it differently
 }
 

@@ -48,8 +48,9 @@ func TestScalesAreAsBefore(t *testing.T) {
 			ops = append(ops, trace.Op{Kind: trace.OpConfigure, Settings: bounded.MaxSplitSettings(m.Units)})
 		}
 		for _, op := range ops {
+			was := op
 			err := s.Operation(&op)
-			fmt.Fprintf(&told, "  %s %d %q %v\n", op.Kind, op.Size, op.Settings, err)
+			fmt.Fprintf(&told, "  %s %d %q: %d %q %v\n", op.Kind, was.Size, was.Settings, op.Size, op.Settings, err)
 		}
 		for _, op := range s.WholeLimit() {
 			fmt.Fprintf(&told, "  %s %v\n", op.Kind, op.Fraction)
