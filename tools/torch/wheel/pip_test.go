@@ -70,6 +70,9 @@ func TestPip(t *testing.T) {
 			if info, err := os.Stat(filepath.Dir(got.Dir)); err != nil || info.Mode().Perm() != 0o755 {
 				t.Errorf("other users may not read the release: %v, %v", info.Mode(), err)
 			}
+			if info, err := os.Stat(filepath.Join(got.Dir, "version.py")); err != nil || info.Mode().Perm()&0o111 != 0 {
+				t.Errorf("a file can be run: %v, %v", info.Mode(), err)
+			}
 		})
 	}
 }
