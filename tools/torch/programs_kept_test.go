@@ -49,6 +49,9 @@ func TestProgramsAreAsBefore(t *testing.T) {
 			expected, err := json.Marshal(o.Ops)
 			must(t, err)
 			fmt.Fprintf(&told, "; %q beside it %d operations, %s, row %q, listed %v, %s", mistake, o.Operations, kept.Sum(string(expected)), o.Row, o.Listed, inWordsOf(o.Difference))
+			first, err := performed(area, h, ops, length/2)
+			must(t, err)
+			fmt.Fprintf(&told, "; by the reference alone %d", len(first))
 			j := job{Area: area, Header: h, Ops: ops, Conditions: Conditions{Every: 4}}
 			answer, err := j.alone(&place{new([3]uint64)})
 			must(t, err)

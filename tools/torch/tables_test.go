@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"gaugeblock/fakegpu"
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
 	binary "gaugeblock/tools/torch/binary"
@@ -113,6 +114,32 @@ func TestKeptMark(t *testing.T) {
 		m.facts.released, m.facts.overflows = test.released, test.overflows
 		if got := m.keptMark(); got != test.want {
 			t.Errorf("%+v: %v", test, got)
+		}
+	}
+}
+
+// TestExplainSteps: where a malloc has steps only the rows of driver calls that fail are known, and none of a hazard.
+func TestExplainSteps(t *testing.T) {
+	failed := &spec.DriverError{Call: "Free", Code: 999}
+	fault := func(call string) trace.Op { return trace.Op{Kind: trace.OpFault, Fault: spec.FaultSpec{Call: call}} }
+	malloc := trace.Op{Kind: trace.OpMalloc}
+	for _, test := range []struct {
+		ops    []trace.Op
+		err    error
+		hazard *fakegpu.Hazard
+		want   string
+	}{
+		{[]trace.Op{fault("Free"), malloc}, failed, nil, "failures/free-counted"},
+		{[]trace.Op{fault("Free"), malloc}, failed, &fakegpu.Hazard{}, ""},
+		{[]trace.Op{fault("Free"), malloc}, nil, nil, ""},
+		{[]trace.Op{fault("Free"), malloc, malloc}, failed, nil, ""},
+		{[]trace.Op{malloc}, failed, nil, ""},
+		{[]trace.Op{fault("Malloc"), malloc}, failed, nil, ""},
+	} {
+		o := &Outcome{Scale: "two_step", Ops: test.ops, Difference: &Difference{What: "error", hazard: test.hazard}}
+		o.Difference.theirs.Err = test.err
+		if row, err := explain(o); row != test.want || err != nil {
+			t.Errorf("%+v: %q, %v", test, row, err)
 		}
 	}
 }
