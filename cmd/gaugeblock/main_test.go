@@ -183,12 +183,22 @@ func gzipFile(file string) error {
 	return errors.Join(err, w.Close(), os.WriteFile(file+".gz", packed.Bytes(), 0o644))
 }
 
-// TestOutputThatFails: when nobody takes the output that is an error too.
+// TestOutputThatFails: when nobody takes the output that is an error too, of each command.
 func TestOutputThatFails(t *testing.T) {
-	var stderr bytes.Buffer
-	status := run([]string{"replay", "../../tests/golden/testdata/basic-1000.jsonl.gz"}, nil, failingWriter{}, &stderr)
-	if want := "gaugeblock: no room\n"; status != statusBadInput || stderr.String() != want {
-		t.Errorf("exit status %d, standard error %q; want %d, %q", status, &stderr, statusBadInput, want)
+	trace, snapshot := absolute(t, "../../tests/golden/testdata/basic-1000.jsonl.gz"), absolute(t, "../../snapshot/report/testdata/rich.json")
+	program := reserving(t, "1000")
+	t.Chdir(t.TempDir())
+	for _, line := range []string{
+		"replay " + trace, "replay --json " + trace, "check " + trace, "check --json " + trace, "whatif " + snapshot, "whatif --json " + snapshot,
+		"report --no-whatif " + snapshot, "report --no-whatif -o - " + snapshot, "report --no-whatif -o pages/ " + strings.Repeat(snapshot+" ", 3),
+		"compare " + snapshot + " pytorch", "compare --json " + snapshot + " pytorch", "explore ties", "explore ties --json", "explore core_weak_retry", "soak --ops 10 --area core", "soak --ops 10 --area core --json",
+		"fit --var A=1..1 -- " + program, "version", "record", "completion bash",
+	} {
+		var stderr bytes.Buffer
+		status := run(strings.Fields(line), nil, failingWriter{}, &stderr)
+		if status != statusBadInput || !strings.HasSuffix(stderr.String(), "gaugeblock: no room\n") {
+			t.Errorf("%s: exit status %d, standard error %q", line, status, &stderr)
+		}
 	}
 }
 
