@@ -106,7 +106,10 @@ func printed(t *testing.T, name string) string {
 			Configuration: "core_tiny", States: 1200, Edges: 3400, Taken: 3300, Operations: 12345, Walks: 1000, Seconds: 4.4, Listed: map[string]int{"other": 1}, NotTaken: map[string]int{"": 2, "row": 98},
 			Unexplained: []torch.EdgeFinding{{What: "a difference", Labels: []string{"Malloc(1)", "Free(0)"}}},
 		}
-		printEdges(&b, r, false)
+		out := &checkedWriter{to: &b}
+		new(compareCommand).tellEdges(out, r, false)
+		(&compareCommand{JSON: true}).tellEdges(out, r, false)
+		fmt.Fprintf(&b, "TLC has counted %d edges, and of none %d\n", edgesOf("ties"), edgesOf("none"))
 		r.Inexact, r.Otherwise = "sizes", 1234
 		printEdges(&b, r, true)
 		var all edgesTaken

@@ -32,16 +32,12 @@ func (c *compareCommand) runEdges(env *environment, pytorch binary.Options, list
 		if stopped() || out.err != nil {
 			break
 		}
-		edges := 0
-		if m, err := tla.ReadManifest(configuration.Name); err == nil && m != nil {
-			edges = m.Edges
-		}
 		run := torch.EdgeRun{PyTorch: pytorch, Workers: c.Jobs, Stopped: stopped}
 		if why := run.LeavesOut(configuration); why != "" {
 			fmt.Fprintf(env.stderr, "%s is left out: %s\n", configuration.Name, why)
 			continue
 		}
-		bar := newProgress(env.stderr, edges, c.JSON)
+		bar := newProgress(env.stderr, edgesOf(configuration.Name), c.JSON)
 		bar.counting = configuration.Name + ": %d of %d edges"
 		run.Progress = bar.set
 		report, err := run.Run(configuration)
@@ -50,17 +46,30 @@ func (c *compareCommand) runEdges(env *environment, pytorch binary.Options, list
 			return fmt.Errorf("%s: %w", configuration.Name, err)
 		}
 		all.add(&report)
-		if c.JSON {
-			printJSON(out, &report)
-		} else {
-			printEdges(out, &report, stopped())
-		}
+		c.tellEdges(out, &report, stopped())
 	}
 	env.status = all.status(stopped())
 	if !c.JSON {
 		fmt.Fprintln(out, all)
 	}
 	return out.err
+}
+
+// edgesOf is how many edges TLC has counted; 0: it has not.
+func edgesOf(configuration string) int {
+	if m, err := tla.ReadManifest(configuration); err == nil && m != nil {
+		return m.Edges
+	}
+	return 0
+}
+
+// tellEdges prints what came of one configuration.
+func (c *compareCommand) tellEdges(out *checkedWriter, r *torch.EdgeReport, stopped bool) {
+	if c.JSON {
+		printJSON(out, r)
+		return
+	}
+	printEdges(out, r, stopped)
 }
 
 // edgesTaken is what came of the configurations so far.
