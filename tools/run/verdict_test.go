@@ -108,6 +108,25 @@ func TestVerdict(t *testing.T) {
 	}
 }
 
+// TestDoubtsOfCuDNN: one plan or workspace is doubted as many are.
+func TestDoubtsOfCuDNN(t *testing.T) {
+	for _, c := range []struct {
+		of   CuDNN
+		want []string
+	}{
+		{CuDNN{Asked: 3}, nil},
+		{CuDNN{Asked: 3, NotCompiled: 1, Compiler: "nvrtc"}, []string{"cuDNN's workspaces count as 0 (1 plan, not compiled): peaks may be far too low", "to know them: pip install --no-deps nvrtc"}},
+		{CuDNN{Asked: 3, Estimated: 1, LargestEstimate: 1 << 20}, []string{"1 of 3 workspaces of cuDNN are estimates, the largest 1024.00 KiB"}},
+		{CuDNN{Asked: 3, WithoutLibrary: 1, Wheel: "cudnn"}, []string{"cuDNN's workspaces count as 0 (1 plan, mostly convolutions): peaks may be far too low", "to know them: pip install --no-deps cudnn"}},
+		{CuDNN{Asked: 3, WithoutLibrary: 2, There: true, Off: true}, []string{"cuDNN's workspaces count as 0 (2 plans, mostly convolutions): peaks may be far too low", "NVIDIA's library is there: leave out --cudnn none"}},
+		{CuDNN{Asked: 3, WithoutLibrary: 2, There: true}, []string{"cuDNN's workspaces count as 0 (2 plans, mostly convolutions): peaks may be far too low", "NVIDIA's library is there, but could not be used: a line above says why"}},
+	} {
+		if got := c.of.doubts(); !slices.Equal(got, c.want) {
+			t.Errorf("%+v: %q", c.of, got)
+		}
+	}
+}
+
 // Nothing is doubted without a reason, and each reason is told.
 func TestDoubts(t *testing.T) {
 	for name, c := range map[string]struct {
