@@ -173,6 +173,12 @@ func printed(t *testing.T, name string) string {
 			new(fitCommand).tell(&env, &b, answers[:n])
 			fmt.Fprintf(&b, "status %d\n", env.status)
 		}
+		for _, c := range []fitCommand{{}, {GPU: []string{"t4", "4090"}}, {Table: true}} {
+			for _, gpu := range c.kinds() {
+				fmt.Fprint(&b, gpu.Word, " ")
+			}
+			fmt.Fprintln(&b)
+		}
 	case "status":
 		env := &environment{stderr: &b}
 		percent := 10.0
