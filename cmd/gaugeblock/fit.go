@@ -95,6 +95,9 @@ func (c *fitCommand) Run(env *environment) error {
 		o.Run.Output = unquoted(env.stderr)
 	}
 	answers, failed := fit.Fit(o)
+	if len(answers) == 0 {
+		return failed
+	}
 	to := &checkedWriter{to: env.stdout}
 	c.tell(env, to, answers)
 	return errors.Join(failed, writeForPrograms(out, answers), to.err)

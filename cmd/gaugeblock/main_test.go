@@ -25,7 +25,9 @@ import (
 //	cut FILE bytes=N       leaves only the first bytes of a file
 //	recorded FILE NAME     a file with the memory snapshot of that name, from snapshot/report/testdata
 //	run [stdin=FILE]       each line of the input is a command line; stdin=endless
-//	                       is a header and then a line without end. How long it took is left out
+//	                       is a header and then a line without end. How long it took is left out; what
+//	                       a bar on a terminal has counted at its end stands first, in brackets
+//	text FILE              a file that a command has written, without how long something took
 //	show FILE              the beginning of a page in JSON: what it says in words
 //	program FILE           a program that answers as one with PyTorch, by the lines of the input; no library is needed
 //	print NAME             a result that is made up, as it is printed
@@ -60,6 +62,12 @@ func TestTranscripts(t *testing.T) {
 			case "program":
 				reserving(t, "0") // for the libraries
 				err = os.WriteFile(argument(t, d), []byte("#!/bin/sh\n"+d.Input+"\n"), 0o755)
+			case "text":
+				text, err := os.ReadFile(argument(t, d))
+				if err != nil {
+					d.Fatalf(t, "%v", err)
+				}
+				return timed.ReplaceAllString(string(text), "$1$2$3$4$5$6")
 			case "show":
 				return shown(t, argument(t, d))
 			case "print":
@@ -109,18 +117,28 @@ func runLines(t *testing.T, d *datadriven.TestData) string {
 		}
 		words := strings.Fields(line)
 		var stdout, stderr bytes.Buffer
+		var counts []string
+		counted = func(p *progress) {
+			if p.done > 0 {
+				counts = append(counts, fmt.Sprintf("("+p.counting+")\n", p.done, p.total))
+			}
+		}
 		status := run(words[1:], stdin, &stdout, &stderr)
-		fmt.Fprintf(&transcript, "$ %s\n%s", strings.Join(words, " "), &stdout)
+		counted = func(*progress) {}
+		fmt.Fprintf(&transcript, "$ %s\n%s%s", strings.Join(words, " "), strings.Join(counts, ""), &stdout)
 		for message := range strings.Lines(stderr.String()) {
 			transcript.WriteString("stderr: " + message)
 		}
 		fmt.Fprintf(&transcript, "exit status %d\n", status)
 	}
-	return timed.ReplaceAllString(transcript.String(), "$1$2$3$4$5$6")
+	return temporary.ReplaceAllString(timed.ReplaceAllString(transcript.String(), "$1$2$3$4$5$6"), "FOLDER")
 }
 
+// temporary is the folder in which a program has written.
+var temporary = regexp.MustCompile(`[^ ]*/gaugeblock-run-[0-9]+`)
+
 // timed are figures that a machine makes, and counts of random programs.
-var timed = regexp.MustCompile(`("seconds":)[0-9.e-]+| in [0-9.]+ s, [0-9,]+ states/s|(?m)([a-z] )\([0-9.]+ s\)$|("operations":)[0-9]+(,"violations":[0-9])|("labels":)\{[^}]*\}|(?m)(: )[0-9]+ operations in [0-9]+ programs, .*$`)
+var timed = regexp.MustCompile(`("seconds": ?)[0-9.e-]+| in [0-9.]+ s, [0-9,]+ states/s|(?m)([a-z] )\([0-9.]+ s\)$|("operations":)[0-9]+(,"violations":[0-9])|("labels":)\{[^}]*\}|(?m)(: )[0-9]+ operations in [0-9]+ programs, .*$`)
 
 func standardInput(name string) (io.Reader, error) {
 	switch name {
@@ -165,12 +183,22 @@ func gzipFile(file string) error {
 	return errors.Join(err, w.Close(), os.WriteFile(file+".gz", packed.Bytes(), 0o644))
 }
 
-// TestOutputThatFails: when nobody takes the output that is an error too.
+// TestOutputThatFails: when nobody takes the output that is an error too, of each command.
 func TestOutputThatFails(t *testing.T) {
-	var stderr bytes.Buffer
-	status := run([]string{"replay", "../../tests/golden/testdata/basic-1000.jsonl.gz"}, nil, failingWriter{}, &stderr)
-	if want := "gaugeblock: no room\n"; status != statusBadInput || stderr.String() != want {
-		t.Errorf("exit status %d, standard error %q; want %d, %q", status, &stderr, statusBadInput, want)
+	trace, snapshot := absolute(t, "../../tests/golden/testdata/basic-1000.jsonl.gz"), absolute(t, "../../snapshot/report/testdata/rich.json")
+	program := reserving(t, "1000")
+	t.Chdir(t.TempDir())
+	for _, line := range []string{
+		"replay " + trace, "replay --json " + trace, "check " + trace, "check --json " + trace, "whatif " + snapshot, "whatif --json " + snapshot,
+		"report --no-whatif " + snapshot, "report --no-whatif -o - " + snapshot, "report --no-whatif -o pages/ " + strings.Repeat(snapshot+" ", 3),
+		"compare " + snapshot + " pytorch", "compare --json " + snapshot + " pytorch", "explore ties", "explore ties --json", "explore core_weak_retry", "soak --ops 10 --area core", "soak --ops 10 --area core --json",
+		"fit --var A=1..1 -- " + program, "version", "record", "completion bash",
+	} {
+		var stderr bytes.Buffer
+		status := run(strings.Fields(line), nil, failingWriter{}, &stderr)
+		if status != statusBadInput || !strings.HasSuffix(stderr.String(), "gaugeblock: no room\n") {
+			t.Errorf("%s: exit status %d, standard error %q", line, status, &stderr)
+		}
 	}
 }
 

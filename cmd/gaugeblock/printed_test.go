@@ -88,20 +88,54 @@ func printed(t *testing.T, name string) string {
 	written.Cplusplus = "a.cc"
 	switch name {
 	case "torch":
-		printTorch(&b, &torch.Report{Operations: 5000, Seconds: 2, CPUSeconds: 4, Listed: map[string]int{"order/free": 3, "other": 12}, Unexplained: []torch.Finding{finding, written}})
-		printTorch(&b, &torch.Report{PyTorch: "2.11.0", Operations: 10, Seconds: 1, CPUSeconds: 1})
+		differs := &torch.Report{Operations: 5000, Seconds: 2, CPUSeconds: 4, Listed: map[string]int{"order/free": 3, "other": 12}, Unexplained: []torch.Finding{finding, written}}
+		told(&b, func(c *compareCommand, env *environment) error { return c.tell(env, differs) })
+		told(&b, func(c *compareCommand, env *environment) error {
+			return c.tell(env, &torch.Report{PyTorch: "2.11.0", Operations: 10, Seconds: 1, CPUSeconds: 1})
+		})
 	case "against":
-		printAgainst(&b, &torch.AgainstReport{Builds: [2]string{"2.12", "2.13"}, Operations: 100, Programs: 9, Differ: 4, Seconds: 3, Causes: []torch.Cause{
+		differs := &torch.AgainstReport{Builds: [2]string{"2.12", "2.13"}, Operations: 100, Programs: 9, Differ: 4, Seconds: 3, Causes: []torch.Cause{
 			{Finding: written, Programs: 3, Seconds: 1.25, Settings: "a:1"}, {Finding: torch.Finding{Area: "pools", Seed: 1, What: "else"}, Programs: 1, Seconds: 2},
-		}})
+		}}
+		told(&b, func(c *compareCommand, env *environment) error { return c.tellAgainst(env, differs) })
+		told(&b, func(c *compareCommand, env *environment) error {
+			return c.tellAgainst(env, &torch.AgainstReport{Builds: [2]string{"2.12", "2.12"}, Operations: 100, Programs: 9})
+		})
 	case "edges":
 		r := &torch.EdgeReport{
 			Configuration: "core_tiny", States: 1200, Edges: 3400, Taken: 3300, Operations: 12345, Walks: 1000, Seconds: 4.4, Listed: map[string]int{"other": 1}, NotTaken: map[string]int{"": 2, "row": 98},
 			Unexplained: []torch.EdgeFinding{{What: "a difference", Labels: []string{"Malloc(1)", "Free(0)"}}},
 		}
-		printEdges(&b, r, false)
+		out := &checkedWriter{to: &b}
+		new(compareCommand).tellEdges(out, r, false)
+		(&compareCommand{JSON: true}).tellEdges(out, r, false)
+		fmt.Fprintf(&b, "TLC has counted %d edges, and of none %d\n", edgesOf("ties"), edgesOf("none"))
 		r.Inexact, r.Otherwise = "sizes", 1234
 		printEdges(&b, r, true)
+		var all edgesTaken
+		for _, r := range []*torch.EdgeReport{{Edges: 10, Taken: 7}, {Edges: 20, Taken: 5, NotTaken: map[string]int{"": 3, "row": 12}}, r} {
+			all.add(r)
+			fmt.Fprintf(&b, "%v, status %d, and after Ctrl-C %d\n", all, all.status(false), all.status(true))
+		}
+		for _, configurations := range [][]string{{"tie"}, {"ties", "pools"}, nil} {
+			list, err := (&compareCommand{Config: configurations}).edgeConfigurations()
+			fmt.Fprintf(&b, "%q: %d configurations, %v\n", configurations, len(list), err)
+		}
+	case "violation":
+		module := checkOf(t).Module
+		path := []explore.Step[*bounded.State]{{State: module.Initial()[0]}}
+		for range 2 {
+			var next explore.Step[*bounded.State]
+			module.Next(path[len(path)-1].State, func(label int, to *bounded.State) {
+				if next.State == nil {
+					next = explore.Step[*bounded.State]{Label: module.Labels()[label], State: to}
+				}
+			})
+			path = append(path, next)
+		}
+		for _, loop := range []int{-1, 0, 1, 2} { // the state that it goes back to
+			printViolation(&b, "ties", module, &explore.Violation[*bounded.State]{Trace: path, Loop: loop})
+		}
 	case "explored":
 		check, found := checkOf(t), explored{Config: "ties", States: 1234, Edges: 56789, Seconds: 2, OK: true, Checked: []string{"A", "B"}}
 		out := &checkedWriter{to: &b}
@@ -139,6 +173,12 @@ func printed(t *testing.T, name string) string {
 			new(fitCommand).tell(&env, &b, answers[:n])
 			fmt.Fprintf(&b, "status %d\n", env.status)
 		}
+		for _, c := range []fitCommand{{}, {GPU: []string{"t4", "4090"}}, {Table: true}} {
+			for _, gpu := range c.kinds() {
+				fmt.Fprint(&b, gpu.Word, " ")
+			}
+			fmt.Fprintln(&b)
+		}
 	case "status":
 		env := &environment{stderr: &b}
 		percent := 10.0
@@ -165,6 +205,15 @@ func printed(t *testing.T, name string) string {
 		t.Fatalf("print %s?", name)
 	}
 	return b.String()
+}
+
+// told is how a report is told to people and as JSON, and the status.
+func told(b *strings.Builder, tell func(*compareCommand, *environment) error) {
+	for _, json := range []bool{false, true} {
+		env := &environment{stdout: b}
+		err := tell(&compareCommand{JSON: json}, env)
+		fmt.Fprintf(b, "status %d, %v\n", env.status, err)
+	}
 }
 
 func checkOf(t *testing.T) *bounded.Check {

@@ -276,15 +276,12 @@ func (c *reportCommand) output(env *environment, files []string) (*memoryreport.
 
 // defaultName is the name of the page if none is given.
 func (c *reportCommand) defaultName() string {
-	if c.Snapshots[0] == "-" {
-		return "report.html"
-	}
 	absolute, err := filepath.Abs(c.Snapshots[0])
 	if err != nil {
 		absolute = c.Snapshots[0]
 	}
 	name := unpack.BaseName(filepath.Base(absolute))
-	if name == string(filepath.Separator) || name == "" {
+	if c.Snapshots[0] == "-" || name == string(filepath.Separator) || name == "" {
 		name = "report"
 	}
 	return name + "." + c.format()

@@ -71,11 +71,7 @@ func (p *rankPages) add(iteration, rank int, page *memoryreport.Page) error {
 		return notMade(p.folder, err)
 	}
 	p.made[[2]int{iteration, rank}] = true
-	err = memoryreport.Write(file, page)
-	if closed := file.Close(); err == nil {
-		err = closed
-	}
-	if err != nil {
+	if err := errors.Join(memoryreport.Write(file, page), file.Close()); err != nil {
 		return notMade(p.folder, err)
 	}
 	return nil

@@ -212,3 +212,22 @@ exit 3
 		t.Error("a file is there all the same")
 	}
 }
+
+// TestSourceLines: a line of a file of the program is told without space around it, and nothing of what is no file.
+func TestSourceLines(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile("a:b.py", []byte("first\n  second  \n\nlast"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	files := sourceFiles{}
+	for at, want := range map[string]string{
+		"a:b.py:1": "first", "a:b.py:2": "second", "a:b.py:3": "", "a:b.py:4": "last", "a:b.py:5": "", "a:b.py:0": "", "a:b.py:-1": "", "a:b.py": "", "7": "", "": "", "<string>:1": "", "a:b.py:x": "",
+	} {
+		if got := files.line(at); got != want {
+			t.Errorf("%s: %q", at, got)
+		}
+	}
+	if len(files) != 2 {
+		t.Errorf("files are read: %q", files)
+	}
+}

@@ -130,14 +130,18 @@ func (c *compareCommand) Run(env *environment) (err error) {
 	if err != nil {
 		return err
 	}
+	return c.tell(env, &report)
+}
+
+// tell prints what came of a search.
+func (c *compareCommand) tell(env *environment, report *torch.Report) error {
 	if len(report.Unexplained) > 0 {
 		env.status = statusDiffers
 	}
 	if c.JSON {
-		encoder := json.NewEncoder(env.stdout)
-		return encoder.Encode(&report)
+		return json.NewEncoder(env.stdout).Encode(report)
 	}
-	return printTorch(env.stdout, &report)
+	return printTorch(env.stdout, report)
 }
 
 // printTorch writes a report for people.

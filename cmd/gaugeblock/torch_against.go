@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/dustin/go-humanize/english"
+
 	"gaugeblock/tools/torch"
 )
 
@@ -32,20 +34,25 @@ func (c *compareCommand) runAgainst(env *environment, work string) error {
 	if err != nil {
 		return err
 	}
+	return c.tellAgainst(env, &report)
+}
+
+// tellAgainst prints what came of two builds.
+func (c *compareCommand) tellAgainst(env *environment, report *torch.AgainstReport) error {
 	if len(report.Causes) > 0 {
 		env.status = statusDiffers
 	}
 	if c.JSON {
-		return json.NewEncoder(env.stdout).Encode(&report)
+		return json.NewEncoder(env.stdout).Encode(report)
 	}
-	return printAgainst(env.stdout, &report)
+	return printAgainst(env.stdout, report)
 }
 
 // printAgainst writes a report for people.
 func printAgainst(w io.Writer, r *torch.AgainstReport) error {
 	var b strings.Builder
 	for i, cause := range r.Causes {
-		fmt.Fprintf(&b, "%d. %s\n   in %d programs, first after %.1f s (area %s, seed %d)", i+1, cause.What, cause.Programs, cause.Seconds, cause.Area, cause.Seed)
+		fmt.Fprintf(&b, "%d. %s\n   in %s, first after %.1f s (area %s, seed %d)", i+1, cause.What, english.Plural(cause.Programs, "program", ""), cause.Seconds, cause.Area, cause.Seed)
 		if cause.Trace != "" {
 			fmt.Fprintf(&b, ", written to %s", cause.Trace)
 		}

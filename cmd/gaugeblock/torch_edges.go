@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
@@ -28,21 +27,17 @@ func (c *compareCommand) runEdges(env *environment, pytorch binary.Options, list
 	defer end()
 	listens.Store(true)
 	out := &checkedWriter{to: env.stdout}
-	taken, all, unexplained, unknown := 0, 0, 0, 0
+	var all edgesTaken
 	for _, configuration := range list {
-		if stopped() {
+		if stopped() || out.err != nil {
 			break
-		}
-		edges := 0
-		if m, err := tla.ReadManifest(configuration.Name); err == nil && m != nil {
-			edges = m.Edges
 		}
 		run := torch.EdgeRun{PyTorch: pytorch, Workers: c.Jobs, Stopped: stopped}
 		if why := run.LeavesOut(configuration); why != "" {
 			fmt.Fprintf(env.stderr, "%s is left out: %s\n", configuration.Name, why)
 			continue
 		}
-		bar := newProgress(env.stderr, edges, c.JSON)
+		bar := newProgress(env.stderr, edgesOf(configuration.Name), c.JSON)
 		bar.counting = configuration.Name + ": %d of %d edges"
 		run.Progress = bar.set
 		report, err := run.Run(configuration)
@@ -50,26 +45,56 @@ func (c *compareCommand) runEdges(env *environment, pytorch binary.Options, list
 		if err != nil {
 			return fmt.Errorf("%s: %w", configuration.Name, err)
 		}
-		taken, all, unexplained = taken+report.Taken, all+report.Edges, unexplained+len(report.Unexplained)
-		unknown += report.NotTaken[""]
-		if c.JSON {
-			if err := json.NewEncoder(out).Encode(&report); err != nil {
-				return err
-			}
-			continue
-		}
-		printEdges(out, &report, stopped())
+		all.add(&report)
+		c.tellEdges(out, &report, stopped())
 	}
-	switch ended := stopped(); {
-	case unexplained > 0 || unknown > 0 && !ended:
-		env.status = statusDiffers
-	case ended:
-		env.status = statusInterrupted
-	}
+	env.status = all.status(stopped())
 	if !c.JSON {
-		fmt.Fprintf(out, "%d of %d edges taken, %d differences unexplained\n", taken, all, unexplained)
+		fmt.Fprintln(out, all)
 	}
 	return out.err
+}
+
+// edgesOf is how many edges TLC has counted; 0: it has not.
+func edgesOf(configuration string) int {
+	if m, err := tla.ReadManifest(configuration); err == nil && m != nil {
+		return m.Edges
+	}
+	return 0
+}
+
+// tellEdges prints what came of one configuration.
+func (c *compareCommand) tellEdges(out *checkedWriter, r *torch.EdgeReport, stopped bool) {
+	if c.JSON {
+		printJSON(out, r)
+		return
+	}
+	printEdges(out, r, stopped)
+}
+
+// edgesTaken is what came of the configurations so far.
+type edgesTaken struct {
+	taken, all, unexplained int
+	unknown                 int // edges that are not taken, and it is not known why
+}
+
+func (e *edgesTaken) add(r *torch.EdgeReport) {
+	e.taken, e.all, e.unexplained, e.unknown = e.taken+r.Taken, e.all+r.Edges, e.unexplained+len(r.Unexplained), e.unknown+r.NotTaken[""]
+}
+
+// status is the exit status. ended: by Ctrl-C, after which no walk takes what is left.
+func (e edgesTaken) status(ended bool) int {
+	switch {
+	case e.unexplained > 0 || e.unknown > 0 && !ended:
+		return statusDiffers
+	case ended:
+		return statusInterrupted
+	}
+	return statusExact
+}
+
+func (e edgesTaken) String() string {
+	return fmt.Sprintf("%d of %d edges taken, %d differences unexplained", e.taken, e.all, e.unexplained)
 }
 
 // edgeConfigurations are those of the command line; all, if it names none.

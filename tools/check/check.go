@@ -183,19 +183,16 @@ func (c *checker) operation(op *trace.Op) error {
 
 func (c *checker) perform(op *trace.Op) error {
 	does := treatments[op.Kind.Memory()]
-	if does.do == nil || op.Expect.Error != "" {
-		return c.driver.did(op)
+	if op.Expect.Error != "" {
+		does = treatment{}
 	}
-	if does.first {
-		if err := does.do(c, op); err != nil {
-			return err
-		}
-		return c.driver.did(op)
+	if does.before != nil {
+		does.before(c, op)
 	}
-	if err := c.driver.did(op); err != nil {
+	if err := c.driver.did(op); err != nil || does.behind == nil {
 		return err
 	}
-	return does.do(c, op)
+	return does.behind(c, op)
 }
 
 // addHazards adds what the device has noticed since the last operation.

@@ -11,8 +11,9 @@ import (
 // TestManyFrees: a second free is recognised, however many frees there were in between, and
 // memory that never was is not taken for it.
 func TestManyFrees(t *testing.T) {
+	remembers(t, 5000)
 	m := newMemory()
-	const frees = mostFreed + 1000
+	const frees = 6000
 	for id := range int64(frees) {
 		m.end(&allocation{id: 2 * id, ptr: spec.Ptr(id)}, 1)
 	}
@@ -27,6 +28,37 @@ func TestManyFrees(t *testing.T) {
 			t.Errorf("number %d was never there, and counts as freed", 2*id+1)
 		}
 	}
+}
+
+// remembers lets few freed allocations be remembered with their lines.
+func remembers(t *testing.T, few int) {
+	was := mostFreed
+	mostFreed = few
+	t.Cleanup(func() { mostFreed = was })
+}
+
+// TestFreedLongAgo: of a second free it is told where the first was, or that it was long ago; also of a number that is
+// allocated again.
+func TestFreedLongAgo(t *testing.T) {
+	remembers(t, 2)
+	log := csvHeader
+	line := func(action, pointer string) { log += "1,1," + action + "," + pointer + ",512,0\n" }
+	for _, pointer := range []string{"0x100000", "0x200000", "0x300000"} {
+		line("allocate", pointer)
+		line("free", pointer)
+	}
+	line("free", "0x100000")
+	line("free", "0x200000")
+	line("allocate", "0x200000")
+	line("allocate", "0x400000")
+	line("free", "0x400000")
+	line("free", "0x200000")
+	line("free", "0x200000")
+	line("free", "0x500000")
+	checkSmallLogs(t, []smallLog{{"long ago", log, []string{
+		noWork, noDriver, "double free: 0x100000 was freed before, more than 2 frees ago", "double free: 0x200000 (512 bytes, allocated in line 4) was freed before, in line 5",
+		"double free: 0x200000 (512 bytes, allocated in line 10) was freed before, in line 13", "foreign free: 0x500000 is not allocated, and was not before, as far as is remembered",
+	}}})
 }
 
 // TestFreedBefore compares the ranges with a set of numbers.

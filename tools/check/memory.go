@@ -87,8 +87,8 @@ type waiting struct {
 	events []spec.EventHandle
 }
 
-// mostFreed is how many freed allocations are remembered with their lines.
-const mostFreed = 1 << 20
+// mostFreed is how many freed allocations are remembered with their lines. A test has fewer.
+var mostFreed = 1 << 20
 
 func newMemory() memory {
 	return memory{latest: map[int64]*allocation{}, waiting: map[spec.Ptr]*waiting{}, empty: map[spec.Ptr]int{}, ordered: true}
@@ -303,17 +303,17 @@ func (c *checker) shared(known happensbefore.Clock) *happensbefore.Clock {
 }
 
 // free ends the life of what was freed, or says why it has none.
-func (c *checker) free(op *trace.Op) error {
+func (c *checker) free(op *trace.Op) {
 	a := c.memory.allocated(op.ID)
 	if n := c.memory.empty[spec.Ptr(op.ID)]; n > 0 && op.Size == 0 && (a == nil || a.ptr == spec.Ptr(op.ID)) {
 		if c.memory.empty[spec.Ptr(op.ID)]--; n == 1 {
 			delete(c.memory.empty, spec.Ptr(op.ID))
 		}
-		return nil
+		return
 	}
 	if a == nil {
 		c.misusedFree(op)
-		return nil
+		return
 	}
 	c.givenTo(a)
 	if op.Size != 0 && op.Size != a.bytes {
@@ -328,7 +328,6 @@ func (c *checker) free(op *trace.Op) error {
 		a.told = c.gpu.Reached(on.stream)
 	}
 	c.endLife(a)
-	return nil
 }
 
 func (c *checker) misusedFree(op *trace.Op) {
@@ -427,7 +426,7 @@ func (c *checker) forgetWaiting(ptr spec.Ptr) {
 }
 
 // restore: a pool was set back.
-func (c *checker) restore(op *trace.Op) error {
+func (c *checker) restore(op *trace.Op) {
 	for _, id := range op.Freed {
 		if a := c.memory.allocated(id); a != nil {
 			c.endLife(a)
@@ -440,5 +439,4 @@ func (c *checker) restore(op *trace.Op) error {
 			c.begin(&again)
 		}
 	}
-	return nil
 }

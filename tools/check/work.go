@@ -7,24 +7,24 @@ import (
 	"gaugeblock/spec/trace"
 )
 
-// treatment is what is done when a log has an operation.
+// treatment is what is done when a log has an operation, before and behind what it says that the driver did in it.
 type treatment struct {
-	do    func(c *checker, op *trace.Op) error
-	first bool // before what the log says that the driver did in the operation
+	before func(c *checker, op *trace.Op)
+	behind func(c *checker, op *trace.Op) error
 }
 
 // treatments says what is done with an operation, by what it does with allocations: a log
 // is held to what its program and its allocator do with memory. Work completes at once
 // here; whether it comes in the right order does not depend on when it does.
 var treatments = [...]treatment{
-	trace.MemoryNone:      {do: (*checker).device},
-	trace.MemoryAllocates: {do: (*checker).allocated},
-	trace.MemoryFrees:     {do: (*checker).free, first: true},
-	trace.MemoryRestores:  {do: (*checker).restore, first: true},
-	trace.MemoryRecords:   {do: (*checker).record},
-	trace.MemoryTouches:   {do: (*checker).launch},
-	trace.MemoryCopies:    {do: (*checker).copy},
-	trace.MemoryLends: {do: func(c *checker, op *trace.Op) error {
+	trace.MemoryNone:      {behind: (*checker).device},
+	trace.MemoryAllocates: {behind: (*checker).allocated},
+	trace.MemoryFrees:     {before: (*checker).free},
+	trace.MemoryRestores:  {before: (*checker).restore},
+	trace.MemoryRecords:   {behind: (*checker).record},
+	trace.MemoryTouches:   {behind: (*checker).launch},
+	trace.MemoryCopies:    {behind: (*checker).copy},
+	trace.MemoryLends: {behind: func(c *checker, op *trace.Op) error {
 		for _, id := range op.Frees {
 			if a := c.memory.allocated(id); a != nil {
 				a.lent = true
@@ -32,16 +32,16 @@ var treatments = [...]treatment{
 		}
 		return nil
 	}},
-	trace.MemoryResizes: {do: func(c *checker, _ *trace.Op) error {
+	trace.MemoryResizes: {behind: func(c *checker, _ *trace.Op) error {
 		return c.bad("a log with memory that is resized cannot be checked")
 	}},
 	// it stays the program's
-	trace.MemoryShares: {do: func(*checker, *trace.Op) error { return nil }},
-	trace.MemoryOpens: {do: func(c *checker, op *trace.Op) error {
+	trace.MemoryShares: {behind: func(*checker, *trace.Op) error { return nil }},
+	trace.MemoryOpens: {behind: func(c *checker, op *trace.Op) error {
 		c.memory.name(&allocation{id: op.ID, device: op.Device, on: c.legacyStream(op.Device), opened: true, line: op.Line})
 		return nil
 	}},
-	trace.MemoryCloses: {do: func(c *checker, op *trace.Op) error {
+	trace.MemoryCloses: {behind: func(c *checker, op *trace.Op) error {
 		c.memory.forget(op.ID)
 		return nil
 	}},

@@ -9,9 +9,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"gaugeblock/fakegpu/cuda"
 	"gaugeblock/internal/testfolder"
@@ -228,7 +230,7 @@ func TestCandidates(t *testing.T) {
 		"pytorch,max_split_size_mb": "max_split_size_mb",
 		"none.so.1":                 "no such file",
 		"pytorch:2.8,graph_capture_record_stream_reuse:True": "unknown key",
-		"jemalloc": "is no allocator",
+		"jemalloc": "is no allocator", "pytorch2.11": "is no allocator", "pytorch2.so": "pytorch2.so",
 		"pytorch,per_process_memory_fraction:0.5": "give the limit in bytes",
 		"driver: ":                    "names no program",
 		"no.so":                       "no.so",
@@ -263,6 +265,49 @@ func TestGoodCandidates(t *testing.T) {
 	}
 }
 
+// TestConditions: a row of pytorch has the settings and the rules that it names, or those of the record.
+func TestConditions(t *testing.T) {
+	w := recorded(t, "gpt_oom7.default.limit")
+	for name, want := range map[string]string{
+		"pytorch": "  measured driver", "pytorch,max_split_size_mb:32": " max_split_size_mb:32 measured driver",
+		"pytorch:2.11": "2.11  measured driver, rules of 2.11", "pytorch:2.11,max_split_size_mb:32": "2.11 max_split_size_mb:32 measured driver, rules of 2.11",
+	} {
+		c := parse(t, name)[0]
+		for _, limit := range []uint64{0, 300 * spec.MiB} {
+			o := c.conditions(w, limit)
+			if got := fmt.Sprintf("%s %s %s", o.Assumptions.Release, o.Settings.Text, o.Assumptions.Name); got != want || !reflect.DeepEqual(o.Reading, w.GivenReadings(history.Limits{Device: limit})[0]) {
+				t.Errorf("%s: %q, %+v", name, got, o.Reading)
+			}
+		}
+	}
+}
+
+// TestNoDriverPool: cudaMallocAsync is asked through a library, which is built once. Where that cannot be it is said.
+func TestNoDriverPool(t *testing.T) {
+	async := parse(t, MallocAsync)
+	said := func(dir string) string {
+		_, err := Compare(late(), async, Options{Directory: dir}, nil)
+		return fmt.Sprint(err)
+	}
+	none := filepath.Join(t.TempDir(), "none")
+	if got, want := said(none), "cudaMallocAsync: open "+filepath.Join(none, "async.cc")+": no such file or directory"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	t.Setenv("PATH", "")
+	t.Setenv("CXX", "")
+	if got, want := said(t.TempDir()), "cudaMallocAsync: "+cuda.ErrNoCompiler.Error(); got != want {
+		t.Errorf("without a compiler: %s, want %s", got, want)
+	}
+	dir := t.TempDir()
+	there := filepath.Join(dir, "libcudamallocasync.so")
+	if err := os.WriteFile(there, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := buildAsync(dir); err != nil || got != there {
+		t.Errorf("%s, %v: it is there", got, err)
+	}
+}
+
 // TestPage: names are text on the page, which has no script, and a line for each allocator.
 func TestPage(t *testing.T) {
 	c := &Comparison{Requested: 1 << 20, Results: []Result{{Allocator: "<script>alert(1)</script>", Most: 2 << 20, OverTime: []uint64{1 << 20, 2 << 20}}}}
@@ -283,6 +328,14 @@ func TestTimes(t *testing.T) {
 		said := strings.Contains(c.String(), "a request takes")
 		if (c.Results[0].PerRequest > 0) != times || said != times {
 			t.Errorf("asked %v: %v\n%v", times, c.Results[0].PerRequest, c)
+		}
+	}
+	for requests, seconds := range map[int]time.Duration{0: 0, 1000: 1, 2_000_000: 0} {
+		var r Result
+		o := Options{Times: true}
+		o.time(&r, requests, time.Now().Add(-1000*time.Second))
+		if r.PerRequest.Truncate(time.Second) != seconds*time.Second || (r.PerRequest > 0) != (requests > 0) {
+			t.Errorf("%d requests in 1000 s: %v for one", requests, r.PerRequest)
 		}
 	}
 }

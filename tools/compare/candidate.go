@@ -1,7 +1,6 @@
 package compare
 
 import (
-	"cmp"
 	_ "embed"
 	"fmt"
 	"os"
@@ -115,7 +114,7 @@ func Build(candidates []Candidate, dir string) error {
 // open starts the candidate, with what Build has made in a directory.
 func (c *Candidate) open(dir string, patience time.Duration) (*examine.Subject, error) {
 	s := c.search
-	s.Build, s.Patience = dir, cmp.Or(patience, 10*time.Second)
+	s.Build, s.Patience = dir, patience
 	if c.Name == MallocAsync {
 		var err error
 		if s.Library, err = buildAsync(dir); err != nil {

@@ -5,6 +5,9 @@ import (
 	"math"
 	"time"
 
+	"github.com/dustin/go-humanize/english"
+
+	"gaugeblock/conformance/perform"
 	"gaugeblock/internal/memlimit"
 	"gaugeblock/snapshot/history"
 	"gaugeblock/spec"
@@ -58,21 +61,27 @@ func (c *Candidate) run(w *history.Workload, o *Options) (r Result, err error) {
 		return r, err
 	}
 	defer subject.Close()
+	return o.measure(w, subject.New, c.Name)
+}
+
+// measure makes the requests of an allocator that is known by its interface only, and looks for its smallest limit if
+// that is asked for.
+func (o *Options) measure(w *history.Workload, factory perform.Factory, name string) (Result, error) {
 	began := time.Now()
-	r, err = requests(w, subject.New, c.Name, o.Limit, false)
+	r, err := requests(w, factory, name, o.Limit, false)
 	o.time(&r, len(w.Requests), began)
 	if err != nil || !o.SmallestLimit || r.Error != "" {
 		return r, err
 	}
 	most := r.Most
 	if r.Failed > 0 {
-		free, err := requests(w, subject.New, c.Name, 0, false)
+		free, err := requests(w, factory, name, 0, false)
 		if err != nil {
 			return r, err
 		}
 		most = free.Most
 	}
-	r.SmallestLimit, err = smallestLimit(w, subject.New, c.Name, most)
+	r.SmallestLimit, err = smallestLimit(w, factory, name, most)
 	return r, err
 }
 
@@ -82,7 +91,7 @@ func notes(w *history.Workload) (list []string) {
 		list = append(list, "The program has private pools, as CUDA graphs do. Only the rows of pytorch have them: the other allocators serve these requests with the rest.")
 	}
 	if w.Unrecorded.PendingFrees > 0 {
-		list = append(list, fmt.Sprintf("%d frees waited for work of another stream. In the rows of pytorch they complete as recorded, and in the others at once.", w.Unrecorded.PendingFrees))
+		list = append(list, fmt.Sprintf("%s waited for work of another stream. The rows of pytorch complete that as recorded, and the others at once.", english.Plural(w.Unrecorded.PendingFrees, "free", "")))
 	}
 	if !w.Complete() {
 		list = append(list, "The history begins late. What the program had then is allocated anew in order of address, but in the rows of pytorch it has the recorded layout.")

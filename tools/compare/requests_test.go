@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -82,11 +83,11 @@ func TestRequests(t *testing.T) {
 	if err != nil || !slices.Equal(a.calls, calls) {
 		t.Errorf("%v, %q", err, a.calls)
 	}
-	over := []uint64{30, 30, 26, 26, 26, 6, 14}
+	over := []uint64{30, 30, 26, 56, 26, 6, 14}
 	for i := range over {
 		over[i] *= spec.MiB
 	}
-	if r.Allocator != "told" || r.Most != 30*spec.MiB || r.Mean != 158*spec.MiB/7 || !slices.Equal(r.OverTime, over) || r.DriverCalls != 8 || r.Failed != 0 || r.Error != "" {
+	if r.Allocator != "told" || r.Most != 56*spec.MiB || r.Mean != 188*spec.MiB/7 || !slices.Equal(r.OverTime, over) || r.DriverCalls != 8 || r.Failed != 0 || r.Error != "" {
 		t.Errorf("%+v", r)
 	}
 	a = &told{}
@@ -118,9 +119,21 @@ func TestRequestsEnd(t *testing.T) {
 	}
 	w := late()
 	w.InitialSegments[0].Stream = 0
-	if r, err := requests(w, a.new, "", 0, false); err != nil || r.Error != "request 7: broken" || r.Most != 30*spec.MiB {
+	if r, err := requests(w, a.new, "", 0, false); err != nil || r.Error != "request 7: broken" || r.Most != 56*spec.MiB {
 		t.Errorf("it fails later: %v, %+v", err, r)
 	}
+	w.Requests[3].Stream = 7
+	if r, err := requests(w, a.new, "", 0, false); err != nil || r.Error != "request 4: broken" || r.Most != 30*spec.MiB {
+		t.Errorf("it fails where the recorded program did: %v, %+v", err, r)
+	}
+	w.Streams = []spec.Stream{0, 7, 7}
+	if _, err := requests(w, a.new, "", 0, false); err == nil || !strings.Contains(err.Error(), "there is a stream 0x7 already") {
+		t.Errorf("a stream is there twice: %v", err)
+	}
+	if _, err := Compare(w, parse(t, "pytorch"), Options{}, nil); err == nil || !strings.HasPrefix(err.Error(), "pytorch: ") || !strings.HasSuffix(err.Error(), "the recorded start has segments that cannot be allocated") {
+		t.Errorf("segments of a start of pytorch have one address: %v", err)
+	}
+	w.Streams = late().Streams
 	gone := func(spec.Driver, *trace.Header) (spec.Allocator, error) { panic(&conformance.Gone{Reason: "it went"}) }
 	if r, err := requests(w, gone, "", 0, false); err != nil || !strings.Contains(r.Error, "it went") {
 		t.Errorf("its process has ended: %v, %+v", err, r)
@@ -133,6 +146,10 @@ func TestRequestsEnd(t *testing.T) {
 		}()
 		_, _ = requests(w, func(spec.Driver, *trace.Header) (spec.Allocator, error) { panic(broken) }, "", 0, false)
 	}()
+	w.Requests[0].Bytes = unlimited/2 - 36*spec.MiB - 1
+	if c, err := Compare(w, nil, Options{}, nil); err != nil || c.Requested != unlimited/2-1 {
+		t.Errorf("as much as may be: %v, %+v", err, c)
+	}
 	w.Requests[0].Bytes = unlimited / 2
 	const words = "the program requests 512.04 GiB at one time, and a fake GPU has 1024.00 GiB"
 	if _, err := Compare(w, nil, Options{}, nil); err == nil || err.Error() != words {
@@ -151,6 +168,53 @@ func TestSmallestLimit(t *testing.T) {
 		if limit, err := smallestLimit(late(), a.new, "", most); err != nil || limit != nil {
 			t.Errorf("it fails with all that it may have: %v, %v", limit, err)
 		}
+	}
+}
+
+// TestMeasure: the smallest limit is looked for where it is asked for and the requests come to their end, up to what
+// the allocator holds without a limit.
+func TestMeasure(t *testing.T) {
+	const served = `{"allocator":"told","held_at_most":58720256,"held_on_average":28161755,"held_over_time":[31457280,31457280,27262976,58720256,27262976,6291456,14680064],` +
+		`"driver_calls":8,"retries":null,"failed_requests":0,"out_of_memory":null,"smallest_limit":`
+	const failed = `{"allocator":"told","held_at_most":31457280,"held_on_average":23667858,"held_over_time":[31457280,31457280,27262976,27262976,27262976,6291456,14680064],` +
+		`"driver_calls":7,"retries":null,"failed_requests":1,"out_of_memory":{"request":2,"requested":31457280,"held":27262976},"smallest_limit":`
+	const nothing = `{"allocator":"told","held_at_most":0,"held_on_average":0,"held_over_time":null,"driver_calls":0,"retries":null,"failed_requests":0,"out_of_memory":null,"smallest_limit":null}`
+	broken, made := errors.New("broken"), 0
+	a := &told{}
+	failsFrom := func(n int) func(spec.Driver, *trace.Header) (spec.Allocator, error) {
+		made = 0
+		return func(d spec.Driver, h *trace.Header) (spec.Allocator, error) {
+			if made++; made >= n {
+				return nil, broken
+			}
+			return a.new(d, h)
+		}
+	}
+	limited := Options{Limit: 50 * spec.MiB, SmallestLimit: true}
+	for _, c := range []struct {
+		o     Options
+		fails int // the allocator that cannot be made
+		want  string
+		err   error
+	}{
+		{Options{}, 2, served + "null}", nil},
+		{Options{SmallestLimit: true}, 99, served + "58720256}", nil},
+		{limited, 99, failed + "58720256}", nil},
+		{Options{Limit: 50 * spec.MiB}, 2, failed + "null}", nil},
+		{limited, 1, nothing, broken},
+		{limited, 2, failed + "null}", broken},
+		{limited, 3, failed + "null}", broken},
+	} {
+		r, err := c.o.measure(late(), failsFrom(c.fails), "told")
+		got, _ := json.Marshal(r)
+		if err != c.err || string(got) != c.want {
+			t.Errorf("%+v, the %d. cannot be made: %v, %s", c.o, c.fails, err, got)
+		}
+	}
+	late := late()
+	late.InitialSegments[0].Stream = 0
+	if r, err := limited.measure(late, (&told{fails: broken}).new, "told"); err != nil || r.Error != "request 7: broken" || r.SmallestLimit != nil {
+		t.Errorf("it ends early: %v, %+v", err, r)
 	}
 }
 
@@ -178,11 +242,14 @@ func TestNotes(t *testing.T) {
 		t.Errorf("%d notes of nothing", n)
 	}
 	w := late()
-	w.PrivatePools, w.Unrecorded.PendingFrees = []spec.PoolID{{}}, 12
-	said := notes(w)
-	for i, words := range []string{"has private pools", "12 frees waited", "begins late"} {
-		if len(said) != 3 || !strings.Contains(said[i], words) {
-			t.Errorf("not %q: %q", words, said)
+	w.PrivatePools = []spec.PoolID{{}}
+	for frees, waited := range map[int]string{1: "1 free waited", 12: "12 frees waited"} {
+		w.Unrecorded.PendingFrees = frees
+		said := notes(w)
+		for i, words := range []string{"has private pools", waited, "begins late"} {
+			if len(said) != 3 || !strings.Contains(said[i], words) {
+				t.Errorf("not %q: %q", words, said)
+			}
 		}
 	}
 }

@@ -20,7 +20,7 @@ type Options struct {
 	Limit         uint64
 	SmallestLimit bool          // find the smallest one under which no request fails
 	Directory     string        // that of Build
-	Patience      time.Duration // how long a call may take; 0: 10 s
+	Patience      time.Duration // how long a call may take: examine.Search.Patience
 	Times         bool          // say how long requests take; two runs say it differently
 }
 
@@ -53,7 +53,7 @@ type Failure struct {
 // parts is how many parts of the requests Result.OverTime has at most.
 const parts = 400
 
-// gauge measures what is held after each request.
+// gauge measures what is held for each request.
 type gauge struct {
 	most, sum uint64
 	count     int
@@ -95,6 +95,7 @@ type performer struct {
 	allocator spec.Allocator
 	ptrs      []spec.Ptr // by ID; 0 if the request failed
 	mallocs   int
+	served    uint64 // bytes that are held once the present request is served
 	result    Result
 }
 
@@ -145,7 +146,7 @@ func requests(w *history.Workload, factory perform.Factory, name string, limit u
 			p.result.Error = fmt.Sprintf("request %d: %v", i+1, err)
 			return r, nil
 		}
-		g.add(p.gpu.InUse(0))
+		g.add(max(p.served, p.gpu.InUse(0)))
 		if stopAtFailure && p.result.Failed > 0 {
 			break
 		}
@@ -173,13 +174,15 @@ func (p *performer) start() error {
 }
 
 func (p *performer) request(q *history.Request) error {
+	p.served = 0
 	switch q.Kind {
 	case history.Malloc:
 		return p.malloc(q)
-	case history.FailedMalloc:
+	case history.FailedMalloc: // it counts while it is served, and then it is over
 		if err := p.malloc(q); err != nil {
 			return err
 		}
+		p.served = p.gpu.InUse(0)
 		return p.free(q)
 	case history.Free:
 		return p.free(q)

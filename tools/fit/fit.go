@@ -41,8 +41,8 @@ type Answer struct {
 	Doubts []string `json:"doubts,omitempty"`
 }
 
-// Fit searches on one GPU after the other, the smallest first. With an error there may be answers,
-// the last of which is that so far.
+// Fit searches on one GPU after the other, the smallest first. With an error there are answers only if a run has
+// ended: the last of them is that so far.
 func Fit(o Options) ([]Answer, error) {
 	var answers []Answer
 	var points []Try
@@ -52,6 +52,9 @@ func Fit(o Options) ([]Answer, error) {
 		s := &search{low: o.Variable.Low, high: o.Variable.High, room: memory - min(gpu.Context, memory), points: points}
 		s.try = func(value int) (Try, error) { return o.try(gpu, value) }
 		err := s.run()
+		if err != nil && len(s.tried) == 0 && !errors.Is(err, errInterrupted) {
+			return answers, err
+		}
 		a := s.answer()
 		a.GPU, a.Memory, a.Name, a.Interrupted = gpu.Word, memory, o.Variable.Name, errors.Is(err, errInterrupted)
 		answers = append(answers, a)

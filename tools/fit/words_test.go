@@ -129,7 +129,7 @@ func TestTail(t *testing.T) {
 	}
 }
 
-// TestNoRun: what keeps a run from beginning is an error, with the answer so far.
+// TestNoRun: what keeps the first run from beginning, or from telling anything, is an error without an answer.
 func TestNoRun(t *testing.T) {
 	o := options(t, "BATCH=1..9", "9999999999")
 	for name, c := range map[string]struct {
@@ -149,7 +149,7 @@ func TestNoRun(t *testing.T) {
 			c.change(&own)
 			answers, err := Fit(own)
 			os.Setenv("TMPDIR", was)
-			if err == nil || !strings.Contains(err.Error(), c.says) || len(answers) != 1 || answers[0].Largest != nil || len(answers[0].Tries) > 0 {
+			if err == nil || !strings.Contains(err.Error(), c.says) || len(answers) > 0 {
 				t.Errorf("%+v, %v", answers, err)
 			}
 		})

@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -137,8 +138,8 @@ func isRegular(file string) bool {
 
 // reason is what went wrong with a file, without the name of the call.
 func reason(err error) string {
-	if pathErr, ok := err.(*fs.PathError); ok {
-		return pathErr.Err.Error()
+	if of, is := errors.AsType[*fs.PathError](err); is {
+		err = of.Err
 	}
-	return fmt.Sprint(err)
+	return err.Error()
 }

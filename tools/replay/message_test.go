@@ -49,8 +49,10 @@ func TestMessage(t *testing.T) {
 		{"a request that no device could hold", alter(func(e *spec.OutOfMemoryError) { e.SegmentSize = 0 }), "tried to allocate: 20.00 MiB, none"},
 	} {
 		got := ""
-		if d := (tolerance{}).compareMessage(message, c.err); d != nil {
-			got = strings.TrimPrefix(d.Field, "message, ") + ": " + d.Expected + ", " + d.Got
+		if field, expected, has := CompareMessage(message, c.err); field != "" {
+			got = strings.TrimPrefix(field, "message, ") + ": " + expected + ", " + has
+		} else if expected != "" || has != "" {
+			t.Errorf("%s: nothing differs, and yet %q and %q", c.what, expected, has)
 		}
 		if got != c.want {
 			t.Errorf("%s: %q differs, want %q", c.what, got, c.want)

@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -131,7 +132,7 @@ type Tally struct {
 	Parts      Parts  `json:"-"` // what was compared in every trace
 	Recorded   string `json:"-"` // what recorded all of them, in words; "" if they differ in that
 
-	Rules []string `json:"rules,omitempty"` // the releases of PyTorch whose rules were followed
+	Rules []string `json:"rules,omitempty"` // the releases of PyTorch whose rules were followed, the oldest first
 }
 
 // Add counts a result.
@@ -143,8 +144,9 @@ func (t *Tally) Add(r *Result) {
 	if t.Recorded != r.Recorded {
 		t.Recorded = ""
 	}
-	if i, found := slices.BinarySearch(t.Rules, r.Rules); r.Rules != "" && !found {
-		t.Rules = slices.Insert(t.Rules, i, r.Rules)
+	if r.Rules != "" && !slices.Contains(t.Rules, r.Rules) {
+		t.Rules = append(t.Rules, r.Rules)
+		slices.SortFunc(t.Rules, compareReleases)
 	}
 	t.Traces++
 	t.Operations += r.Operations
@@ -160,6 +162,16 @@ func (t *Tally) Add(r *Result) {
 	if r.NotSupported != "" {
 		t.NotSupported++
 	}
+}
+
+// compareReleases orders releases of PyTorch, the oldest first: 2.9 is before 2.10, and 2.11 before 2.11+rocm.
+func compareReleases(a, b string) int {
+	number := func(release string) (n [2]int) {
+		fmt.Sscanf(release, "%d.%d", &n[0], &n[1])
+		return n
+	}
+	x, y := number(a), number(b)
+	return cmp.Or(slices.Compare(x[:], y[:]), cmp.Compare(a, b))
 }
 
 // String leaves out what did not occur, except for the exact ones. If all are exact, it

@@ -3,6 +3,7 @@ package replay_test
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -91,6 +92,11 @@ var allocators = map[string]perform.Factory{
 			spec.Observable
 		}{a, a.(spec.Observable)}, err
 	},
+	// mute says nothing of its memory, and of want of memory only that it wants.
+	"mute": func(driver spec.Driver, h *trace.Header) (spec.Allocator, error) {
+		a, err := reference.New(driver, h)
+		return mute{a}, err
+	},
 	// plain knows nothing of expandable segments.
 	"plain": func(driver spec.Driver, h *trace.Header) (spec.Allocator, error) {
 		if strings.Contains(h.Settings, "expandable_segments:True") {
@@ -99,3 +105,18 @@ var allocators = map[string]perform.Factory{
 		return reference.New(driver, h)
 	},
 }
+
+type mute struct{ spec.Allocator }
+
+func (m mute) Malloc(r spec.Request) (spec.Ptr, error) {
+	at, err := m.Allocator.Malloc(r)
+	if errors.Is(err, spec.ErrOutOfMemory) {
+		err = fmt.Errorf("it wants memory: %w", spec.ErrOutOfMemory)
+	}
+	return at, err
+}
+
+func (mute) Stats(spec.Device) (spec.DeviceStats, error) {
+	return spec.DeviceStats{}, errors.New("it counts nothing")
+}
+func (mute) Snapshot() (spec.Snapshot, error) { return spec.Snapshot{}, errors.New("it shows nothing") }

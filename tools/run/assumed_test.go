@@ -38,4 +38,21 @@ func TestAssumed(t *testing.T) {
 			t.Errorf("%q, not %q", got, want)
 		}
 	}
+	ends := func(assume string) *Result {
+		r := run(1<<30, assume, sizes)
+		r.Status, r.Processes[0].Uncaught, r.Processes[0].OOMs = 1, "torch.OutOfMemoryError", []OutOfMemory{{Asked: 1}}
+		return r
+	}
+	const same = "the peak depends on counts that are not known: reserved 1024.00 MiB if they are 0, 1024.00 MiB if they are as large as they can be"
+	if got := least.Counted(ends(AssumeMost)); got != same+", where it runs out of memory" {
+		t.Error(got)
+	}
+	full := &Record{Result: ends(AssumeLeast)}
+	full.Summary = full.Summarize()
+	if got := full.Counted(ends(AssumeMost)); got != "the peak does not depend on the counts that are not known" {
+		t.Error(got)
+	}
+	if got := full.Counted(run(1<<30, AssumeMost, sizes)); got != same {
+		t.Error(got)
+	}
 }

@@ -61,15 +61,15 @@ type growth struct {
 
 func (g *growth) String() string {
 	const most = 3
-	where, holds := strings.Join(g.at[:min(most, len(g.at))], ", "), "holds"
+	where, holds, is := strings.Join(g.at[:min(most, len(g.at))], ", "), "holds", "is"
 	if len(g.at) > 1 {
-		holds = "together hold"
+		holds, is = "together hold", "are"
 	}
 	if len(g.at) > most {
 		where += fmt.Sprintf(", %d more", len(g.at)-most)
 	}
 	if g.isNew {
-		return fmt.Sprintf("%s %s %s at the peak, and is new or changed: no line with its text held memory before", where, holds, size(g.now))
+		return fmt.Sprintf("%s %s %s at the peak, and %s new or changed: no line with this text held memory before", where, holds, size(g.now), is)
 	}
 	return fmt.Sprintf("%s %s %s at the peak, %s more than before", where, holds, size(g.now), size(g.now-g.before))
 }

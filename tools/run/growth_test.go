@@ -38,11 +38,15 @@ func TestGrownLines(t *testing.T) {
 		old, now []Site
 		want     []string
 	}{
-		"it moved":             {[]Site{one}, []Site{{"a.py:9", "x = f(x)", gib}}, nil},
-		"it moved and grew":    {[]Site{one}, []Site{{"a.py:9", "x = f(x)", 3 * gib}}, []string{"a.py:9 holds 3.00 GiB at the peak, 2.00 GiB more than before"}},
-		"it is another":        {[]Site{one}, []Site{{"a.py:1", "x = g(x)", gib}}, []string{"a.py:1 holds 1024.00 MiB at the peak, and is new or changed: no line with its text held memory before"}},
-		"another file":         {[]Site{one}, []Site{{"b.py:1", "x = f(x)", gib}}, []string{"b.py:1 holds 1024.00 MiB at the peak, and is new or changed: no line with its text held memory before"}},
-		"a second one":         {[]Site{one}, []Site{one, {"a.py:5", "x = f(x)", 2 * gib}}, []string{"a.py:1, a.py:5 together hold 3.00 GiB at the peak, 2.00 GiB more than before"}},
+		"it moved":          {[]Site{one}, []Site{{"a.py:9", "x = f(x)", gib}}, nil},
+		"it moved and grew": {[]Site{one}, []Site{{"a.py:9", "x = f(x)", 3 * gib}}, []string{"a.py:9 holds 3.00 GiB at the peak, 2.00 GiB more than before"}},
+		"it is another":     {[]Site{one}, []Site{{"a.py:1", "x = g(x)", gib}}, []string{"a.py:1 holds 1024.00 MiB at the peak, and is new or changed: no line with this text held memory before"}},
+		"another file":      {[]Site{one}, []Site{{"b.py:1", "x = f(x)", gib}}, []string{"b.py:1 holds 1024.00 MiB at the peak, and is new or changed: no line with this text held memory before"}},
+		"a second one":      {[]Site{one}, []Site{one, {"a.py:5", "x = f(x)", 2 * gib}}, []string{"a.py:1, a.py:5 together hold 3.00 GiB at the peak, 2.00 GiB more than before"}},
+		"three": {[]Site{{"b.py:1", "y", gib}}, []Site{one, {"a.py:2", "x = f(x)", gib}, {"a.py:3", "x = f(x)", gib}},
+			[]string{"a.py:1, a.py:2, a.py:3 together hold 3.00 GiB at the peak, and are new or changed: no line with this text held memory before"}},
+		"five": {[]Site{{"b.py:1", "y", gib}}, []Site{one, {"a.py:2", "x = f(x)", gib}, {"a.py:3", "x = f(x)", gib}, {"a.py:4", "x = f(x)", gib}, {"a.py:5", "x = f(x)", gib}},
+			[]string{"a.py:1, a.py:2, a.py:3, 2 more together hold 5.00 GiB at the peak, and are new or changed: no line with this text held memory before"}},
 		"two, as before":       {[]Site{one, {"a.py:5", "x = f(x)", gib}}, []Site{one, {"a.py:6", "x = f(x)", gib}}, nil},
 		"without a call stack": {[]Site{{"without a call stack", "", gib}}, []Site{{"without a call stack", "", 3 * gib}}, []string{"without a call stack holds 3.00 GiB at the peak, 2.00 GiB more than before"}},
 	} {

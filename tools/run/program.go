@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"gaugeblock/fakegpu/cuda/gpus"
+	"gaugeblock/internal/quote"
 	"gaugeblock/internal/signals"
 )
 
@@ -99,9 +100,20 @@ func Run(o Options, folder string) (*Result, error) {
 	result.Assume = o.Assume
 	_, loaded := os.Stat(filepath.Join(folder, loadedFile))
 	_, there := os.Stat(site) // a program can remove the folder
-	result.unread = loaded != nil && there == nil && startsPython(o.Command[0])
+	if loaded != nil && there == nil && startsPython(o.Command[0]) {
+		result.unread = whyUnread(result.Status, os.Getenv("PYTHONHOME"))
+	}
 	result.GPU, result.Memory, result.Seconds = o.GPU.Word, o.memory(), time.Since(started).Seconds()
 	return result, nil
+}
+
+// whyUnread is why no Python has read PYTHONPATH. Python fails at once if PYTHONHOME is not where it has its library,
+// as that of another Python; -I and -E leave PYTHONHOME out, too.
+func whyUnread(status int, home string) string {
+	if status != 0 && home != "" {
+		return fmt.Sprintf("PYTHONHOME is %s: if its library is not there, Python cannot start", quote.Text(home))
+	}
+	return "-I, -E, -S and another environment leave it out"
 }
 
 func (o *Options) memory() uint64 {

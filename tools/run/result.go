@@ -19,7 +19,7 @@ type Result struct {
 	// has compared them; nil: nothing.
 	Settings *OtherSettings `json:"other_settings,omitempty"`
 
-	unread bool // no Python has read PYTHONPATH
+	unread string // why no Python has read PYTHONPATH, if none has
 }
 
 // Worst is the process and the device on which most was reserved; nil if no process used a GPU.

@@ -12,6 +12,7 @@ import (
 
 	"gaugeblock/fakegpu/cuda"
 	"gaugeblock/fakegpu/cuda/gpus"
+	"gaugeblock/internal/quote"
 	"gaugeblock/internal/testfolder"
 	"gaugeblock/snapshot"
 )
@@ -163,6 +164,19 @@ func TestPythonAlone(t *testing.T) {
 			if got := told(*runs(t, Options{Command: command}, 0)); !strings.Contains(got, want) {
 				t.Errorf("%v: %q", command, got)
 			}
+		}
+	}
+	none := filepath.Join(t.TempDir(), "a\x1b")
+	t.Setenv("PYTHONHOME", none)
+	const leftOut = "-I, -E, -S and another environment leave it out"
+	for _, c := range []struct {
+		option string
+		status int
+		why    string
+	}{{"-c", 1, "PYTHONHOME is " + quote.Text(none) + ": if its library is not there, Python cannot start"}, {"-Ic", 0, leftOut}} {
+		got := runs(t, Options{Command: []string{python, c.option, "pass"}}, c.status).silence()
+		if got != unread+"; "+c.why {
+			t.Errorf("PYTHONHOME, %s: %q", c.option, got)
 		}
 	}
 }

@@ -44,8 +44,8 @@ func (r *Result) silence() string {
 	if r.Status > signals {
 		return fmt.Sprintf("no answer: the program was ended by signal %d", r.Status-signals)
 	}
-	if r.unread {
-		return "no answer: no Python read PYTHONPATH; -I, -E, -S and another environment leave it out"
+	if r.unread != "" {
+		return "no answer: no Python read PYTHONPATH; " + r.unread
 	}
 	for i := range r.Processes {
 		if other := r.Processes[i].elsewhere(); other != "" {

@@ -51,6 +51,10 @@ func TestVerdict(t *testing.T) {
 			[]string{"gaugeblock:   expandable_segments:True,large_segment_size_mb:12, likely enough\n"}},
 		"a peak between two GPUs": {Result{GPU: "h200", Memory: 139 * gib, Processes: []Answer{{Devices: []Device{{PeakReserved: 15 * gib, PeakAllocated: 13 * gib, Retries: 1}}}}},
 			[]string{"freed its unused segments once to go on", "--gpu l4 has so much (22.03 GiB); a smaller one may do"}},
+		"a peak that only the largest have, and less allocated": {Result{GPU: "h200", Memory: 139 * gib, Processes: []Answer{{Devices: []Device{{PeakReserved: 138 * gib, PeakAllocated: 13 * gib, Retries: 2}}}}},
+			[]string{"freed its unused segments 2 times to go on", "a smaller GPU may do, since cached memory is freed there: --gpu t4 tries it\n"}},
+		"full on the largest": {Result{Memory: 999 * gib, Processes: []Answer{{Uncaught: ended, OOMs: []OutOfMemory{{Asked: gib, Limit: 999 * gib, Reserved: 999 * gib, Allocated: 999 * gib}}, Devices: []Device{ran}}}},
+			[]string{"1024.00 MiB lack at this request: try smaller batches\n"}},
 		"the smallest GPU": {Result{GPU: "t4", Memory: 14 * gib, Processes: []Answer{{Devices: []Device{ran}}}}, []string{"the table has no smaller GPU"}},
 		"more than the next GPU has": {Result{GPU: "l4", Memory: 23653777408, Processes: []Answer{{Uncaught: ended, OOMs: []OutOfMemory{{Asked: gib, Limit: 22 * gib, Reserved: 22 * gib, Allocated: 22 * gib}}, Devices: []Device{ran}}}},
 			[]string{"1024.00 MiB lack at this request: try smaller batches, or at least --gpu 4090"}},
@@ -100,6 +104,25 @@ func TestVerdict(t *testing.T) {
 			if got := told(c.result); !strings.Contains(got, want) {
 				t.Errorf("%s: %s has not %q", name, got, want)
 			}
+		}
+	}
+}
+
+// TestDoubtsOfCuDNN: one plan or workspace is doubted as many are.
+func TestDoubtsOfCuDNN(t *testing.T) {
+	for _, c := range []struct {
+		of   CuDNN
+		want []string
+	}{
+		{CuDNN{Asked: 3}, nil},
+		{CuDNN{Asked: 3, NotCompiled: 1, Compiler: "nvrtc"}, []string{"cuDNN's workspaces count as 0 (1 plan, not compiled): peaks may be far too low", "to know them: pip install --no-deps nvrtc"}},
+		{CuDNN{Asked: 3, Estimated: 1, LargestEstimate: 1 << 20}, []string{"1 of 3 workspaces of cuDNN are estimates, the largest 1024.00 KiB"}},
+		{CuDNN{Asked: 3, WithoutLibrary: 1, Wheel: "cudnn"}, []string{"cuDNN's workspaces count as 0 (1 plan, mostly convolutions): peaks may be far too low", "to know them: pip install --no-deps cudnn"}},
+		{CuDNN{Asked: 3, WithoutLibrary: 2, There: true, Off: true}, []string{"cuDNN's workspaces count as 0 (2 plans, mostly convolutions): peaks may be far too low", "NVIDIA's library is there: leave out --cudnn none"}},
+		{CuDNN{Asked: 3, WithoutLibrary: 2, There: true}, []string{"cuDNN's workspaces count as 0 (2 plans, mostly convolutions): peaks may be far too low", "NVIDIA's library is there, but could not be used: a line above says why"}},
+	} {
+		if got := c.of.doubts(); !slices.Equal(got, c.want) {
+			t.Errorf("%+v: %q", c.of, got)
 		}
 	}
 }

@@ -86,7 +86,7 @@ func (a Against) Run() (AgainstReport, error) {
 		a.Areas = comparableAreas()
 	}
 	run := &against{Against: a, began: time.Now(), seen: map[string]int{}}
-	run.Workers = orDefault(a.Workers, 1)
+	run.Workers = cmp.Or(a.Workers, 1)
 	run.conditions = Conditions{Release: a.Builds[0].Release().Name, Settings: a.Settings, Length: 400, Every: 20}
 	for i, build := range a.Builds {
 		run.grammars[i] = build.Release().Name

@@ -154,7 +154,7 @@ type known struct {
 // is not in the model's next state.
 func (e EdgeRun) Run(c tla.Configuration) (EdgeReport, error) {
 	began := time.Now()
-	e.Workers, e.Length, e.Every = orDefault(e.Workers, 1), orDefault(e.Length, 4000), orDefault(e.Every, 20)
+	e.Workers, e.Length, e.Every = cmp.Or(e.Workers, 1), cmp.Or(e.Length, 4000), cmp.Or(e.Every, 20)
 	r := &edgeRun{EdgeRun: e, length: e.Length}
 	if r.scale == nil {
 		r.scale = edges.Find(c.Name)

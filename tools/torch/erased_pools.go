@@ -56,12 +56,8 @@ func existingPools(a spec.Allocator, devices int) map[devicePool]bool {
 
 func poolsWith(a spec.Allocator, devices int, property func(*spec.PoolView) bool) map[devicePool]bool {
 	pools := map[devicePool]bool{}
-	inspector, able := a.(spec.Inspector)
-	if !able {
-		return pools
-	}
 	for dev := range devices {
-		_ = inspector.Inspect(spec.Device(dev), spec.Visitor{Pool: func(p *spec.PoolView) {
+		inspect(a, spec.Device(dev), spec.Visitor{Pool: func(p *spec.PoolView) {
 			if property(p) {
 				pools[devicePool{spec.Device(dev), p.ID}] = true
 			}
@@ -73,14 +69,12 @@ func poolsWith(a spec.Allocator, devices int, property func(*spec.PoolView) bool
 // filledPools are those with an expandable segment that is mapped up to the end of its range.
 func filledPools(a spec.Allocator, devices int) map[devicePool]bool {
 	pools := map[devicePool]bool{}
-	if inspector, able := a.(spec.Inspector); able {
-		for dev := range devices {
-			_ = inspector.Inspect(spec.Device(dev), spec.Visitor{Block: func(b *spec.BlockView) {
-				if b.Expandable && b.Last && b.Mapped {
-					pools[devicePool{spec.Device(dev), b.Pool}] = true
-				}
-			}})
-		}
+	for dev := range devices {
+		inspect(a, spec.Device(dev), spec.Visitor{Block: func(b *spec.BlockView) {
+			if b.Expandable && b.Last && b.Mapped {
+				pools[devicePool{spec.Device(dev), b.Pool}] = true
+			}
+		}})
 	}
 	return pools
 }

@@ -131,14 +131,17 @@ func before(o *Outcome) (*mismatch, error) {
 // unmarkedFrees are the deferred frees of a device that no malloc completes in a capture.
 func unmarkedFrees(a spec.Allocator, dev spec.Device) map[spec.Ptr]bool {
 	frees := map[spec.Ptr]bool{}
-	if inspector, able := a.(spec.Inspector); able {
-		_ = inspector.Inspect(dev, spec.Visitor{DeferredFree: func(d *spec.DeferredFreeView) {
-			if d.Markers == 0 {
-				frees[d.Block] = true
-			}
-		}})
-	}
+	inspect(a, dev, spec.Visitor{DeferredFree: func(d *spec.DeferredFreeView) {
+		if d.Markers == 0 {
+			frees[d.Block] = true
+		}
+	}})
 	return frees
+}
+
+// inspect looks into the reference, which has no error for a device that there is.
+func inspect(a spec.Allocator, dev spec.Device, v spec.Visitor) {
+	_ = a.(spec.Inspector).Inspect(dev, v)
 }
 
 func completedFrees(entries []spec.TraceEntry) (n int) {

@@ -1,6 +1,7 @@
 package torch
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -125,8 +126,8 @@ func (s Search) Run() (Report, error) {
 		}
 	}
 	run := &search{Search: s, report: Report{PyTorch: s.PyTorch.Version(), Listed: map[string]int{}}}
-	run.conditions = Conditions{s.PyTorch.Release().Name, s.Settings, orDefault(s.Length, 1000), orDefault(s.Every, 100)}
-	run.Workers, run.Keep = orDefault(s.Workers, 1), orDefault(s.Keep, 1)
+	run.conditions = Conditions{s.PyTorch.Release().Name, s.Settings, cmp.Or(s.Length, 1000), cmp.Or(s.Every, 100)}
+	run.Workers, run.Keep = cmp.Or(s.Workers, 1), cmp.Or(s.Keep, 1)
 	began := time.Now()
 	var all sync.WaitGroup
 	for range run.Workers {
@@ -135,13 +136,6 @@ func (s Search) Run() (Report, error) {
 	all.Wait()
 	run.report.Seconds = time.Since(began).Seconds()
 	return run.report, run.failed
-}
-
-func orDefault(n, otherwise int) int {
-	if n == 0 {
-		return otherwise
-	}
-	return n
 }
 
 // job is the next portion; nil if there is nothing more to do.

@@ -15,6 +15,7 @@ import (
 	"github.com/cockroachdb/datadriven"
 
 	"gaugeblock/alloc"
+	"gaugeblock/conformance/perform"
 	"gaugeblock/fakegpu"
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
@@ -47,7 +48,12 @@ func standIn() {
 		return nil
 	}
 	loadedRelease = func() string { return name }
-	newPyTorch = func(driver spec.Driver, h *trace.Header) (spec.Allocator, error) {
+	newPyTorch = standInFactory(release, mistake)
+}
+
+// standInFactory makes the reference by the rules of a release, with a mistake or without.
+func standInFactory(release upstream.Release, mistake string) perform.Factory {
+	return func(driver spec.Driver, h *trace.Header) (spec.Allocator, error) {
 		if mistake == "hasty" {
 			driver = hasty{driver.(*fakegpu.GPU)}
 		}

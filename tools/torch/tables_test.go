@@ -6,9 +6,13 @@ import (
 	"strings"
 	"testing"
 
+	"gaugeblock/conformance/perform"
+	"gaugeblock/fakegpu"
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
+	"gaugeblock/tools/reference"
 	binary "gaugeblock/tools/torch/binary"
+	"gaugeblock/upstream"
 )
 
 // TestTells: PyTorch's message has each size that the reference's error has, in its words, and none that it has not.
@@ -114,5 +118,100 @@ func TestKeptMark(t *testing.T) {
 		if got := m.keptMark(); got != test.want {
 			t.Errorf("%+v: %v", test, got)
 		}
+	}
+}
+
+// TestExplainSteps: where a malloc has steps only the rows of driver calls that fail are known, and none of a hazard.
+func TestExplainSteps(t *testing.T) {
+	failed := &spec.DriverError{Call: "Free", Code: 999}
+	fault := func(call string) trace.Op { return trace.Op{Kind: trace.OpFault, Fault: spec.FaultSpec{Call: call}} }
+	malloc := trace.Op{Kind: trace.OpMalloc}
+	for _, test := range []struct {
+		ops    []trace.Op
+		err    error
+		hazard *fakegpu.Hazard
+		want   string
+	}{
+		{[]trace.Op{fault("Free"), malloc}, failed, nil, "failures/free-counted"},
+		{[]trace.Op{fault("Free"), malloc}, failed, &fakegpu.Hazard{}, ""},
+		{[]trace.Op{fault("Free"), malloc}, nil, nil, ""},
+		{[]trace.Op{fault("Free"), malloc, malloc}, failed, nil, ""},
+		{[]trace.Op{malloc}, failed, nil, ""},
+		{[]trace.Op{fault("Malloc"), malloc}, failed, nil, ""},
+	} {
+		o := &Outcome{Scale: "two_step", Ops: test.ops, Difference: &Difference{What: "error", hazard: test.hazard}}
+		o.Difference.theirs.Err = test.err
+		if row, err := explain(o); row != test.want || err != nil {
+			t.Errorf("%+v: %q, %v", test, row, err)
+		}
+	}
+}
+
+// TestCompareRemark: what a message advises is what its release does with these settings, and nothing else.
+func TestCompareRemark(t *testing.T) {
+	const on = "expandable_segments:True"
+	const all = remarkFragments + remarkAddresses + remarkReserve
+	for _, test := range []struct {
+		release, settings string
+		segment           uint64 // bytes
+		message           string
+		want              string // that the remark should be; "-": nothing differs
+	}{
+		{"2.11", "", 1, remarkFragments, "-"}, {"2.11", "", 1, "", remarkFragments}, {"2.11", "", 1, all, remarkFragments}, {"2.11", "", 0, "", "-"},
+		{"2.11", on, 1, remarkFragments, "-"}, {"2.14", on, 1, "", "-"}, {"2.14", on, 1, remarkFragments, ""}, {"2.14", "", 1, remarkFragments, "-"},
+		{"2.15", on, 1, remarkAddresses, "-"}, {"2.15", on, 1, remarkFragments, remarkAddresses}, {"2.15", "", 1, remarkFragments, "-"},
+		{"2.15", on + ",expandable_segments_reserve:0.25", 250, remarkAddresses, "-"}, {"2.15", on + ",expandable_segments_reserve:0.25", 251, remarkReserve, "-"},
+		{"2.15", on + ",expandable_segments_reserve:0.25", 251, remarkAddresses, remarkReserve}, {"2.15", on + ",expandable_segments_reserve:0.25", 250, "", remarkAddresses},
+	} {
+		release, known := upstream.Find(test.release)
+		if !known {
+			t.Fatal(test.release)
+		}
+		h := trace.Header{Devices: 1, TotalMemory: 1 << 30, Release: test.release, Settings: test.settings, Streams: []spec.Stream{0}, Geometry: spec.DefaultGeometry()}
+		player, err := perform.New(&h, reference.Follows(release))
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := &Pair{header: h, reference: player}
+		ours, theirs := &spec.OutOfMemoryError{SegmentSize: test.segment, DeviceTotal: 1000}, &binary.OutOfMemory{Message: "CUDA out of memory. " + test.message}
+		what, our, _ := p.compareRemark(ours, theirs)
+		if test.want == "-" && what+our != "" || test.want != "-" && (what != "remark" || our != test.want) {
+			t.Errorf("%+v: %q, %q", test, what, our)
+		}
+		ours.Rejected = true
+		for _, no := range [][2]error{{ours, theirs}, {errors.New("no"), theirs}, {&spec.OutOfMemoryError{SegmentSize: 1}, errors.New("no")}} {
+			if what, our, their := p.compareRemark(no[0], no[1]); what+our+their != "" {
+				t.Errorf("%v has a remark: %q", no, what)
+			}
+		}
+	}
+}
+
+// TestSignature: differences count as one if they are alike but for numbers.
+func TestSignature(t *testing.T) {
+	o := &Outcome{Ops: []trace.Op{{Kind: trace.OpMalloc}, {Kind: trace.OpFree}}, Difference: &Difference{What: "address", Reference: "a0/b9:c1", PyTorch: "-5.0 é"}}
+	if got := signatureOf(o); got != "free|address|a/b:c|-. é" {
+		t.Error(got)
+	}
+}
+
+// TestPortions: a search goes through its areas with one seed after the other, until it has had enough.
+func TestPortions(t *testing.T) {
+	s := &search{Search: Search{Areas: []string{"a", "b"}, Operations: 100, Keep: 1, Seed: 5}}
+	for i, want := range []job{{Area: "a", Seed: 5}, {Area: "b", Seed: 5}, {Area: "a", Seed: 5 + portion}, {Area: "b", Seed: 5 + portion}} {
+		if j := s.job(); j == nil || j.Area != want.Area || j.Seed != want.Seed || j.Programs != portion {
+			t.Errorf("portion %d: %+v", i, j)
+		}
+	}
+	for name, change := range map[string]func(*search){
+		"an error": func(s *search) { s.failed = errors.New("no") }, "enough operations": func(s *search) { s.report.Operations = 100 }, "a finding": func(s *search) { s.report.Unexplained = make([]Finding, 1) },
+	} {
+		ended := &search{Search: s.Search}
+		if change(ended); ended.job() != nil {
+			t.Errorf("it goes on after %s", name)
+		}
+	}
+	if s.report.Operations = 99; s.job() == nil {
+		t.Error("it ends too early")
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"gaugeblock/model/bounded"
+	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
 )
 
@@ -26,19 +27,21 @@ func TestCaptures(t *testing.T) {
 	if !slices.EqualFunc(free.Ops, walk, same) {
 		t.Errorf("nothing is forbidden, and the walk is %v", kinds(free.Ops))
 	}
-	c := (&Scale{Forbids: true}).NewCaptures()
-	c.Add(walk)
-	want := slices.Concat(
-		[]trace.Op{{Kind: trace.OpCaptureBegin, Stream: 1}, begin(1, 1), begin(2, 1)}, work(4, 2), []trace.Op{drain(4), end(1), end(2)},
-		[]trace.Op{{Kind: trace.OpCaptureEnd, Stream: 1, Graph: 1}, {Kind: trace.OpGraphDestroy, Graph: 1}}, work(5, 1), []trace.Op{drain(5)},
-	)
-	if !slices.EqualFunc(c.Ops, want, same) {
-		t.Errorf("the walk is %v, not %v", kinds(c.Ops), kinds(want))
+	for mode, s := range map[spec.CaptureMode]Scale{spec.CaptureGlobal: {Forbids: true}, spec.CaptureRelaxed: {Marks: true}} {
+		c := s.NewCaptures()
+		c.Add(walk)
+		want := slices.Concat(
+			[]trace.Op{{Kind: trace.OpCaptureBegin, Stream: 1, Mode: mode}, begin(1, 1), begin(2, 1)}, work(4, 2), []trace.Op{drain(4), end(1), end(2)},
+			[]trace.Op{{Kind: trace.OpCaptureEnd, Stream: 1, Graph: 1}, {Kind: trace.OpGraphDestroy, Graph: 1}}, work(5, 1), []trace.Op{drain(5)},
+		)
+		if !slices.EqualFunc(c.Ops, want, same) {
+			t.Errorf("%s: the walk is %v, not %v", mode, kinds(c.Ops), kinds(want))
+		}
 	}
 }
 
 func same(a, b trace.Op) bool {
-	return a.Kind == b.Kind && a.Pool == b.Pool && a.Stream == b.Stream && a.On == b.On && a.Graph == b.Graph
+	return a.Kind == b.Kind && a.Pool == b.Pool && a.Stream == b.Stream && a.On == b.On && a.Graph == b.Graph && a.Mode == b.Mode
 }
 
 func kinds(ops []trace.Op) (names []trace.OpKind) {

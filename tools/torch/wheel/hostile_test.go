@@ -80,6 +80,7 @@ func TestHostileWheels(t *testing.T) {
 		files      []file
 	}{
 		{"elsewhere", "", []file{{"torch/include/c10/../../../../out.h", 1, 1}, {"/torch/include/c10/a.h", 1, 1}, {"torch/lib/../lib/libc10.so", 1, 1}, {"torch/include/c10/b.h", 1, 1}}},
+		{"a folder that is a file", "the wheel: torch/include/c10/a.h/b.h: mkdir ", []file{{"torch/include/c10/a.h", 1, 1}, {"torch/include/c10/a.h/b.h", 1, 1}}},
 		{"too long", "the wheel: torch/lib/libc10.so is longer than any file", []file{{"torch/lib/libc10.so", longestFile + 1, 1}}},
 		{"as long as may be", "the wheel: torch/lib/libc10.so: ", []file{{"torch/lib/libc10.so", longestFile, 1}}},
 		{"more than it says", "the wheel: torch/version.py: ", []file{{"torch/version.py", 3, 5000}}},

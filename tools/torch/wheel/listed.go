@@ -40,7 +40,8 @@ func lineOf(version string) string {
 
 // lineFor makes the line of a release whose files are in a folder.
 func lineFor(version, dir string) (string, error) {
-	libraries := map[string]string{"torch/lib/libc10.so": "", "torch/lib/libc10_cuda.so": ""}
+	const c10, cuda = "torch/lib/libc10.so", "torch/lib/libc10_cuda.so"
+	libraries := map[string]string{}
 	var others strings.Builder
 	files := os.DirFS(dir)
 	err := fs.WalkDir(files, ".", func(name string, entry fs.DirEntry, err error) error {
@@ -49,18 +50,18 @@ func lineFor(version, dir string) (string, error) {
 		}
 		content, err := fs.ReadFile(files, name)
 		sum := sha256.Sum256(content)
-		if _, is := libraries[name]; is {
+		if name == c10 || name == cuda {
 			libraries[name] = hex.EncodeToString(sum[:])
 		} else {
 			fmt.Fprintf(&others, "%x  %s\n", sum, name)
 		}
 		return err
 	})
-	for name, sum := range libraries {
-		if sum == "" {
+	for _, name := range []string{c10, cuda} {
+		if libraries[name] == "" {
 			err = errors.Join(err, fmt.Errorf("the wheel has no %s", name))
 		}
 	}
-	return fmt.Sprintf("%s %s %s %x", version, libraries["torch/lib/libc10.so"], libraries["torch/lib/libc10_cuda.so"],
+	return fmt.Sprintf("%s %s %s %x", version, libraries[c10], libraries[cuda],
 		sha256.Sum256([]byte(others.String()))), err
 }

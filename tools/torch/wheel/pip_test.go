@@ -1,6 +1,7 @@
 package wheel
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"gaugeblock/internal/quote"
 )
 
 // pipThat makes a shell script python3, which answers pip's two commands: where the wheel of 2.14.1 is, and
@@ -46,6 +49,7 @@ func TestPip(t *testing.T) {
 		{"the download fails", locatesIt, `echo first >&2; echo no room >&2; exit 1`, "pip: exit status 1: no room"},
 		{"nothing is fetched", locatesIt, `:`, "pip has fetched no wheel of torch"},
 		{"two wheels", locatesIt, fetchesIt + `; cp "$wheel" "$to/torch-2.whl"`, "pip has fetched no wheel of torch"},
+		{"a wheel that cannot be read", locatesIt, `ln -s none "$to/torch-2.14.1.whl"`, "open "},
 		{"no zip file", locatesIt, `echo no > "$to/torch-2.14.1.whl"`, "the wheel: zip: not a valid zip file"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -66,7 +70,89 @@ func TestPip(t *testing.T) {
 			if info, err := os.Stat(filepath.Dir(got.Dir)); err != nil || info.Mode().Perm() != 0o755 {
 				t.Errorf("other users may not read the release: %v, %v", info.Mode(), err)
 			}
+			if info, err := os.Stat(filepath.Join(got.Dir, "version.py")); err != nil || info.Mode().Perm()&0o111 != 0 {
+				t.Errorf("a file can be run: %v, %v", info.Mode(), err)
+			}
 		})
+	}
+}
+
+// TestNoPlace: where a release cannot be kept, nothing of it is.
+func TestNoPlace(t *testing.T) {
+	pipThat(t, locatesIt, fetchesIt+`; ln -s none "$GAUGEBLOCK_CACHE/torch-2.14.1"`)
+	if got, err := Get(context.Background(), "2.14.1"); got != (Got{}) || err == nil || !strings.HasPrefix(err.Error(), "rename ") || left(t) != "torch-2.14.1" {
+		t.Errorf("something else is there: %+v, %v, %s", got, err, left(t))
+	}
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("GAUGEBLOCK_CACHE", file)
+	if got, err := Get(context.Background(), "2.14.1"); got != (Got{}) || fmt.Sprint(err) != "mkdir "+file+": not a directory" {
+		t.Errorf("the cache is a file: %+v, %v", got, err)
+	}
+	t.Setenv("TMPDIR", filepath.Join(file, "none"))
+	if got, err := Get(context.Background(), "2.14.1"); got != (Got{}) || err == nil || !strings.HasPrefix(err.Error(), "mkdir "+filepath.Join(file, "none", "gaugeblock-pip-")) {
+		t.Errorf("no folder for what pip leaves: %+v, %v", got, err)
+	}
+}
+
+// TestNoCache: without a folder for a cache nothing is there, nothing is fetched, and the error says so.
+func TestNoCache(t *testing.T) {
+	pipThat(t, locatesIt, fetchesIt)
+	for _, name := range []string{"GAUGEBLOCK_CACHE", "XDG_CACHE_HOME", "HOME"} {
+		t.Setenv(name, "")
+	}
+	const says = "there is no folder for a cache (set GAUGEBLOCK_CACHE): "
+	for _, version := range []string{"2.14.1", Newest} {
+		if dir, err := Find(version); dir != "" || err == nil || !strings.HasPrefix(err.Error(), says) {
+			t.Errorf("find %s: %q, %v", version, dir, err)
+		}
+	}
+	if got, err := Get(context.Background(), "2.14.1"); got != (Got{}) || err == nil || !strings.HasPrefix(err.Error(), says) {
+		t.Errorf("get: %+v, %v", got, err)
+	}
+	if have := Have(); have != nil {
+		t.Errorf("it has %q", have)
+	}
+}
+
+// TestLineOfNothing: what a wheel lacks is said in the order of the libraries.
+func TestLineOfNothing(t *testing.T) {
+	dir := t.TempDir()
+	const both = "the wheel has no torch/lib/libc10.so\nthe wheel has no torch/lib/libc10_cuda.so"
+	if _, err := lineFor("2.14.1", dir); fmt.Sprint(err) != both {
+		t.Errorf("%v", err)
+	}
+	if _, err := lineFor("2.14.1", filepath.Join(dir, "none")); err == nil || !strings.HasSuffix(err.Error(), both) {
+		t.Errorf("no folder: %v", err)
+	}
+}
+
+// TestResolve: a release is that of the newest patch that is listed, or else the first one.
+func TestResolve(t *testing.T) {
+	list(t, "2.14.0", "2.14.1", "2.15.0")
+	for text, want := range map[string]string{"2.14": "2.14.1", "2.15": "2.15.0", "2.99": "2.99.0", "2.14.7": "2.14.7", Newest: Newest, "2.1": "2.1.0"} {
+		if got, err := Resolve(text); got != want || err != nil {
+			t.Errorf("%s: %s, %v", text, got, err)
+		}
+	}
+	for _, text := range []string{"", "2", "2.x", "2.15.0.0", "newer", "2.1234"} {
+		if got, err := Resolve(text); got != "" || err == nil || err.Error() != quote.Text(text)+" is no version of PyTorch, such as 2.15.0 or 2.15" {
+			t.Errorf("%s: %s, %v", text, got, err)
+		}
+	}
+}
+
+// TestCompare: versions are in the order of their numbers.
+func TestCompare(t *testing.T) {
+	inOrder := []string{"2.8.0", "2.8.1", "2.9.0", "2.10.0", "2.10.9", "2.10.10", "2.11.0"}
+	for i, a := range inOrder {
+		for j, b := range inOrder {
+			if got := Compare(a, b); got != cmp.Compare(i, j) {
+				t.Errorf("%s and %s: %d", a, b, got)
+			}
+		}
 	}
 }
 

@@ -70,7 +70,16 @@ func TestRanges(t *testing.T) {
 	if n, err := r.ReadAt(make([]byte, 10), 0); n != 0 || err == nil || !strings.Contains(err.Error(), "a part of the wheel") {
 		t.Errorf("a part without bytes: %d, %v", n, err)
 	}
-	if _, err := newRanges(context.Background(), "file:///a.whl"); err == nil || !strings.Contains(err.Error(), "is not read over HTTP") {
-		t.Error(err)
+	for url, want := range map[string]string{"file:///a.whl": `"file:///a.whl" is not read over HTTP`, "http://a b/": "invalid character", "https://127.0.0.1:9/": "dial tcp"} {
+		if _, err := newRanges(context.Background(), url); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", url, err)
+		}
+	}
+	if r, err = open("/gone"); err != nil {
+		t.Fatal(err)
+	}
+	server.Close()
+	if n, err := r.ReadAt(make([]byte, 10), 0); n != 0 || err == nil || !strings.Contains(err.Error(), "dial tcp") {
+		t.Errorf("the server has ended: %d, %v", n, err)
 	}
 }

@@ -165,6 +165,9 @@ func TestGet(t *testing.T) {
 			if err != nil || got.Version != "2.15.0" || !strings.HasPrefix(got.Line, "2.15.0 ") {
 				t.Errorf("newest, which is not listed: %+v, %v", got, err)
 			}
+			if again, err := Get(context.Background(), Newest); err != nil || again != (Got{Version: "2.15.0", Dir: got.Dir, Was: true}) {
+				t.Errorf("newest, once more: %+v, %v", again, err)
+			}
 			if now := left(t); now != "torch-2.14.1 torch-2.15.0" {
 				t.Errorf("the cache has %s", now)
 			}
