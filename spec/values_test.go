@@ -55,7 +55,7 @@ func TestValuesInText(t *testing.T) {
 		{spec.SmallPool.String(), "small"}, {spec.LargePool.String(), "large"}, {spec.LargePool.StatType(), spec.StatLargePool}, {spec.SmallPool.StatType(), spec.StatSmallPool},
 		{state(spec.BlockView{}), spec.Inactive}, {state(spec.BlockView{Allocated: true, EventCount: 1}), spec.ActiveAllocated},
 		{state(spec.BlockView{EventCount: 1}), spec.ActivePendingFree}, {state(spec.BlockView{StreamUses: 1}), spec.ActivePendingFree},
-		{spec.CaptureGlobal.String(), "global"}, {spec.CaptureThreadLocal.String(), "thread_local"}, {spec.CaptureRelaxed.String(), "relaxed"}, {spec.CaptureMode(3).String(), "unknown"},
+		{spec.SharePOSIX.String(), "posix file descriptor"}, {spec.ShareFabric.String(), "fabric"}, {spec.CaptureGlobal.String(), "global"}, {spec.CaptureThreadLocal.String(), "thread_local"}, {spec.CaptureRelaxed.String(), "relaxed"}, {spec.CaptureMode(3).String(), "unknown"},
 		{spec.FormatSizeUp(512), "512 bytes"}, {spec.FormatSizeUp(1024), "1024 bytes"}, {spec.FormatSizeUp(1025), "1.01 KiB"},
 	} {
 		if c.got != c.want {
