@@ -27,7 +27,19 @@ func TestCost(t *testing.T) {
 					fmt.Fprintf(&out, "%s, seed %d, step %d: of %d works %d come before and %d are seen by all, %s\n", later, seed, step, p.asked, p.before, p.seen, happensbefore.Cost(p.order, p.events))
 				}
 			}
+			fmt.Fprintln(&out, p.compare())
 		}
+	}
+	for _, later := range []bool{false, true} {
+		p := newCostly(0, later)
+		for range 200 { // lanes that come and go
+			l := p.order.NewLane(spec.DeviceStream{})
+			p.order.SetBlocking(l)
+			p.order.Submit(l)
+			p.order.Retire(l)
+			p.order.ForgetLanes(make([]bool, p.order.Lanes()))
+		}
+		fmt.Fprintln(&out, happensbefore.Cost(p.order, nil))
 	}
 	kept.Compare(t, "testdata/cost", out.String())
 }
@@ -94,7 +106,9 @@ func (p *costly) act() {
 			p.order.SeeWork(p.works[p.random.IntN(len(p.works))])
 		}
 	case 7:
-		p.forget()
+		if p.forget(); p.random.IntN(2) == 0 {
+			event.Join(p.events[p.random.IntN(len(p.events))])
+		}
 	case 8:
 		p.order.Retire(l)
 		p.lanes[i] = p.lane(i)
@@ -140,7 +154,23 @@ func (p *costly) forget() {
 		remembered[e.Lane] = true
 	}
 	p.order.ForgetLanes(remembered)
-	if p.later && p.order.PastsDue() {
+	if p.later && (p.order.PastsDue() || p.random.IntN(4) == 0) {
 		p.order.ForgetPasts(oldest, len(p.works)/16)
 	}
+}
+
+// compare compares clocks whole, for which they are joined.
+func (p *costly) compare() string {
+	covers, positions := 0, happensbefore.Position(0)
+	for _, l := range p.lanes {
+		for i, event := range p.events {
+			if l.Clock().CoversAll(event) {
+				covers += i + 1
+			}
+		}
+		for e := range l.Clock().Each() {
+			positions += e.Position + l.Clock().Of(e.Lane)
+		}
+	}
+	return fmt.Sprintf("%d, %d", covers, positions)
 }
