@@ -64,6 +64,7 @@ func TestErrorMessages(t *testing.T) {
 		{&spec.InvalidPointerError{Op: "Free", Ptr: 0x7f00}, "Free: 0x7f00 is not a pointer that is allocated"},
 		{&spec.InvalidArgumentError{Op: "SetMemoryFraction", Reason: "2 is not in [0, 1]"}, "SetMemoryFraction: 2 is not in [0, 1]"},
 		{&spec.InvalidStateError{Op: "EndPool", Reason: "pool (0, 1) was not begun"}, "EndPool: pool (0, 1) was not begun"},
+		{&spec.CaptureInvalidatedError{Device: 1, Stream: 9}, "capture: the capture of the current stream, 0x9, was invalidated"},
 		{&spec.NotSupportedError{Op: "MapPage", Reason: "no virtual memory"}, "MapPage: not supported: no virtual memory"},
 		{&spec.DriverError{Call: "Malloc", Name: "cudaErrorMemoryAllocation", Code: 2}, "driver: Malloc: cudaErrorMemoryAllocation (2)"},
 		{&spec.DriverError{Call: "Free", Name: "cudaErrorInvalidValue", Code: 1, Detail: "never allocated"}, "driver: Free: cudaErrorInvalidValue (1): never allocated"},
@@ -99,6 +100,14 @@ func TestErrorKinds(t *testing.T) {
 				t.Errorf("%T is %q: %v, want %v", test.err, kind, got, want)
 			}
 		}
+	}
+}
+
+// TestInvalidatedCapture: the error is an InvalidStateError as well.
+func TestInvalidatedCapture(t *testing.T) {
+	var state *spec.InvalidStateError
+	if !errors.As(&spec.CaptureInvalidatedError{Stream: 9}, &state) || state.Op != "capture" {
+		t.Errorf("%+v", state)
 	}
 }
 

@@ -55,6 +55,7 @@ func TestValuesInText(t *testing.T) {
 		{spec.SmallPool.String(), "small"}, {spec.LargePool.String(), "large"}, {spec.LargePool.StatType(), spec.StatLargePool}, {spec.SmallPool.StatType(), spec.StatSmallPool},
 		{state(spec.BlockView{}), spec.Inactive}, {state(spec.BlockView{Allocated: true, EventCount: 1}), spec.ActiveAllocated},
 		{state(spec.BlockView{EventCount: 1}), spec.ActivePendingFree}, {state(spec.BlockView{StreamUses: 1}), spec.ActivePendingFree},
+		{spec.SharePOSIX.String(), "posix file descriptor"}, {spec.ShareFabric.String(), "fabric"}, {spec.CaptureGlobal.String(), "global"}, {spec.CaptureThreadLocal.String(), "thread_local"}, {spec.CaptureRelaxed.String(), "relaxed"}, {spec.CaptureMode(3).String(), "unknown"},
 		{spec.FormatSizeUp(512), "512 bytes"}, {spec.FormatSizeUp(1024), "1024 bytes"}, {spec.FormatSizeUp(1025), "1.01 KiB"},
 	} {
 		if c.got != c.want {
@@ -62,6 +63,9 @@ func TestValuesInText(t *testing.T) {
 		}
 	}
 	g := spec.DefaultGeometry()
+	if small, large := g.PoolKind(g.SmallSize), g.PoolKind(g.SmallSize+1); small != spec.SmallPool || large != spec.LargePool {
+		t.Errorf("the largest small size is in the %v pool, the next in the %v", small, large)
+	}
 	want := spec.Config{
 		MaxSplitSize: spec.Unlimited, MaxNonSplitRounding: g.LargeBuffer, LargeSegmentSize: g.LargeBuffer, PerProcessMemoryFraction: 1,
 		Pinned: spec.PinnedConfig{NumRegisterThreads: 1, MaxRoundThreshold: spec.Unlimited, MaxCachedSize: spec.Unlimited},
@@ -72,5 +76,43 @@ func TestValuesInText(t *testing.T) {
 	rejected := &spec.OutOfMemoryError{Requested: 1, SegmentSize: 2 << 20, Device: 3, Unallocated: 4 << 20, DeviceTotal: 8 << 20, Rejected: true}
 	if got, want := rejected.Error(), "out of memory: a segment of 2.00 MiB on device 3 was rejected (throw_on_cudamalloc_oom), since 4.00 MiB is reserved of a total capacity of 8.00 MiB"; got != want {
 		t.Errorf("%q, not %q", got, want)
+	}
+}
+
+// TestReserveOf: how much a reserve is of 800 bytes, of which all and an eighth is the most.
+func TestReserveOf(t *testing.T) {
+	for _, c := range []struct {
+		r    spec.Reserve
+		want uint64
+	}{
+		{spec.Reserve{}, 900}, {spec.Reserve{Fraction: 0.5}, 400}, {spec.Reserve{Fraction: 0.5, Bytes: 7}, 400}, {spec.Reserve{Fraction: 1.125}, 900}, {spec.Reserve{Fraction: 1.12}, 896},
+		{spec.Reserve{Fraction: 3}, 900}, {spec.Reserve{Fraction: 1e300}, 900}, {spec.Reserve{Bytes: 1}, 1}, {spec.Reserve{Bytes: 900}, 900}, {spec.Reserve{Bytes: 901}, 900},
+	} {
+		if got := c.r.Of(800); got != c.want {
+			t.Errorf("%+v is %d, not %d", c.r, got, c.want)
+		}
+	}
+}
+
+// TestRequestsAccepted: a pool for a thread or a stream takes its requests, whatever else they say.
+func TestRequestsAccepted(t *testing.T) {
+	r := spec.Request{Thread: 3, Stream: 5}
+	for name, c := range map[string]struct {
+		accepts spec.RequestFilter
+		want    bool
+	}{
+		"thread 3": {spec.ForThread(3), true}, "thread 5": {spec.ForThread(5), false}, "stream 5": {spec.ForStream(5), true}, "stream 3": {spec.ForStream(3), false},
+	} {
+		if got := c.accepts(r); got != c.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
+// TestCurrentStreams: a caller's current stream is that of one device, the default stream on others.
+func TestCurrentStreams(t *testing.T) {
+	c := spec.Caller{Current: spec.DeviceStream{Device: 1, Stream: 9}}
+	if on0, on1 := c.CurrentOn(0), c.CurrentOn(1); on0 != 0 || on1 != 9 {
+		t.Errorf("%v on device 0 and %v on device 1", on0, on1)
 	}
 }

@@ -38,7 +38,7 @@ func OfVersion(text string) (Version, error) {
 		return Version{}, fmt.Errorf("%q is no version of PyTorch, such as 2.11.0+cu130", text)
 	}
 	name := m[1] + "." + m[2]
-	if strings.Contains(text[len(m[0]):], "rocm") {
+	if strings.Contains(text, "rocm") {
 		if r, found := Find(name + "+rocm"); found {
 			return Version{r, text}, nil
 		}

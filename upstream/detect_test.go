@@ -1,8 +1,10 @@
 package upstream
 
 import (
+	"io"
 	"strings"
 	"testing"
+	"testing/iotest"
 )
 
 func TestOfVersion(t *testing.T) {
@@ -71,6 +73,18 @@ func TestOfLibrary(t *testing.T) {
 	for _, text := range []string{"", "CUDACachingAllocator", "\x7fELF"} {
 		if r, err := OfLibrary(strings.NewReader(text)); err == nil {
 			t.Errorf("%q is taken for %s", text, r.Name)
+		}
+	}
+	if _, err := OfLibrary(iotest.ErrReader(io.ErrClosedPipe)); err != io.ErrClosedPipe {
+		t.Errorf("a library that cannot be read: %v", err)
+	}
+}
+
+// TestSummaries: a summary is the first sentence, without its full stop.
+func TestSummaries(t *testing.T) {
+	for text, want := range map[string]string{"One. Two.": "One", "One of 2.11.": "One of 2.11", "One": "One", "": ""} {
+		if got := (&Deviation{Upstream: text}).Summary(); got != want {
+			t.Errorf("%q: %q, not %q", text, got, want)
 		}
 	}
 }

@@ -66,7 +66,7 @@ func OfKeys(seen []string) (least, most int) {
 		}
 	}
 	switch {
-	case most < 0 || least <= most:
+	case least <= most:
 		return least, most
 	case slices.Contains(seen, blockHistory):
 		return 0, -1

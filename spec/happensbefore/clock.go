@@ -125,11 +125,8 @@ func (c *Clock) Join(other Clock) {
 // joinLater joins all but the trees.
 func (c *Clock) joinLater(other Clock) {
 	from := other.later
-	if from != nil && from == from.order.nothing {
-		from = nil
-	}
 	switch {
-	case from == nil && other.own.stamp == 0, from == c.later && other.own.stamp == 0:
+	case other.own.stamp == 0 && (from == nil || from == c.later || from == from.order.nothing):
 	case !other.partial && c.heardOf(other.own):
 		return
 	default:
@@ -140,11 +137,7 @@ func (c *Clock) joinLater(other Clock) {
 
 // hear adds a lane's moment and what that lane had heard of then.
 func (c *Clock) hear(m moment, from *past, o *Order) {
-	before := c.later
-	if before == o.nothing {
-		before = nil
-	}
-	c.later = o.newPast(before, m, from)
+	c.later = o.newPast(c.later, m, from)
 	c.partial = c.partial || c.own.stamp > 0 // the own moment is of less
 }
 

@@ -55,6 +55,17 @@ func TestClock(t *testing.T) {
 						}
 						each[e.Lane] = e.Position
 					}
+					for most := range len(each) + 1 {
+						visited := 0
+						for range clock[c].Each() {
+							if visited++; visited > most {
+								break
+							}
+						}
+						if visited != min(most+1, len(each)) {
+							t.Fatalf("of %d lanes %d are visited, after which it ends", len(each), visited)
+						}
+					}
 					if !maps.Equal(each, model[c]) {
 						t.Fatalf("clock %d has %v, want %v", c, each, model[c])
 					}

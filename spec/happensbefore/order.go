@@ -451,10 +451,11 @@ func (o *Order) SynchronizeDevice(dev spec.Device) { o.See(o.onDevice(dev)) }
 
 // Known is what the thread has seen complete.
 func (o *Order) Known() Clock {
-	if seen := &o.current.seen; seen.later == o.nothing && o.nothing != nil && seen.own.stamp == 0 {
-		return Clock{}
+	seen := o.current.seen
+	if seen.later == o.nothing && seen.own.stamp == 0 && seen.tree == nil {
+		return Clock{} // where clocks are joined later, a thread that has seen nothing has a clock of its lane
 	}
-	return o.current.seen.kept()
+	return seen.kept()
 }
 
 // Seen reports whether the thread has seen the work complete.

@@ -76,14 +76,14 @@ func (p *past) covers(e Epoch) bool {
 	found, steps := p.find(moment{e.Lane, stampOf(e.Position)}, most)
 	o.credit = min(o.credit+credit-max(0, min(steps-mostSteps, o.credit)), mostCredit)
 	switch {
-	// it would take too much memory
-	case !found && steps > most && len(o.lanes)*len(o.young) > mostJoined:
+	case steps <= most:
+		return found
+	case len(o.lanes)*len(o.young) > mostJoined: // to join would take too much memory
 		found, _ = p.find(moment{e.Lane, stampOf(e.Position)}, math.MaxInt)
-	case !found && steps > most:
-		p.join()
-		return p.tree.stamp(e.Lane).position() >= e.Position
+		return found
 	}
-	return found
+	p.join()
+	return p.tree.stamp(e.Lane).position() >= e.Position
 }
 
 // find looks for a moment of a lane, or a later one, in the order of distance. If the steps are
@@ -101,9 +101,6 @@ func (p *past) find(m moment, most int) (found bool, steps int) {
 		if p.heard.lane == m.lane && p.heard.stamp >= m.stamp || p.tree.stamp(m.lane) >= m.stamp {
 			found = true
 			break
-		}
-		if p.search == whole {
-			continue
 		}
 		for _, earlier := range [...]*past{p.from, p.before} {
 			if earlier != nil && earlier.latest >= at && earlier.search != o.searches {
@@ -148,7 +145,7 @@ func (p *past) joinDirectly(oldest []Position) {
 	if p.from != nil {
 		tree = tree.join(p.from.tree)
 	}
-	if p.heard.stamp > 0 && (oldest == nil || p.heard.lane < len(oldest) && oldest[p.heard.lane] <= p.heard.stamp.position()) {
+	if p.heard.stamp > 0 && (oldest == nil || oldest[p.heard.lane] <= p.heard.stamp.position()) {
 		tree = tree.raise(p.heard)
 	}
 	p.tree, p.before, p.from, p.search = tree, nil, nil, whole

@@ -22,7 +22,9 @@ func TestReserve(t *testing.T) {
 		"expandable_segments_reserve:-1G":                              `settings: expandable_segments_reserve: "-1G" at byte 28: must be a fraction above 0, or a number of GiB with a G behind it`,
 		"expandable_segments_reserve_by_class:0.5":                     `settings: expandable_segments_reserve_by_class: "0.5" at byte 37: must be a list, [CLASS:RESERVE,...]`,
 		"expandable_segments_reserve_by_class:[a:0.5,b:x]":             `settings: expandable_segments_reserve_by_class: "x" at byte 46: must be a fraction above 0, or a number of GiB with a G behind it`,
-		"expandable_segments_reserve:" + strings.Repeat("9", 20) + "G": "expandable_segments_reserve:8.589934592e+09G", // all addresses
+		"expandable_segments_reserve:9e9G":                             "expandable_segments_reserve:8.589934592e+09G",
+		"expandable_segments_reserve:0.0000000001G":                    "expandable_segments_reserve:9.313225746154785e-10G", // one byte
+		"expandable_segments_reserve:" + strings.Repeat("9", 20) + "G": "expandable_segments_reserve:8.589934592e+09G",       // all addresses
 	} {
 		c, err := grammar.Parse(text, g)
 		got := ""
