@@ -24,7 +24,7 @@ type folder struct {
 // all of them, or those of a name. Go is changed where no other extension stands behind the folder.
 var folders = []folder{
 	{"alloc", []string{"alloc", "tests/concurrent", "tests/golden", "tests/upstream", "tests/linearizability", "tests/property", "tests/earlyreuse", "internal/refinement"}},
-	{"fakegpu", []string{"fakegpu", "tests/earlyreuse", "alloc", "tests/upstream", "tools/check", "tools/replay"}},
+	{"fakegpu", []string{"fakegpu TestRandomCalls|TestTranscripts", "fakegpu", "tests/earlyreuse", "alloc", "tests/upstream", "tools/check", "tools/replay"}},
 	{"model", []string{"model", "model/bounded", "internal/refinement", "tests/linearizability"}},
 	{"model/bounded", []string{"model/bounded", "tests/tla/alone"}},
 	{"spec", []string{"spec", "spec/settings", "spec/invariant", "alloc", "fakegpu"}},
