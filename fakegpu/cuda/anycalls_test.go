@@ -191,8 +191,8 @@ var sanitizers = []struct {
 	modes   []string
 }{
 	{"none", nil, []string{"fork"}},
-	{"addresses", []string{"-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=undefined", "-fno-omit-frame-pointer"}, []string{"plain", "threads", "exit"}},
-	{"threads", []string{"-g", "-fsanitize=thread"}, []string{"threads", "exit"}},
+	{"addresses", []string{"-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=undefined", "-fno-omit-frame-pointer"}, []string{"plain", "threads", "exit", "pinned"}},
+	{"threads", []string{"-g", "-fsanitize=thread"}, []string{"threads", "exit", "pinned"}},
 }
 
 // callersCompiler is the compiler of C, with which the libraries are built.
