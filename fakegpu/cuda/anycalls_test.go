@@ -307,7 +307,10 @@ func answersOf(trace string) string {
 	return out.String()
 }
 
-var fuzzSeconds = flag.Int("fuzz-seconds", 0, "how long TestFuzz looks for a call that crashes; 0: 100,000 inputs")
+var (
+	fuzzSeconds = flag.Int("fuzz-seconds", 0, "how long TestFuzz looks for a call that crashes; 0: 100,000 inputs")
+	thinCalls   = flag.Int("thin-calls", 0, "how many calls TestAnyThinCalls makes of the libraries above CUDA")
+)
 
 // TestFuzz lets libFuzzer choose the calls, by the branches of the libraries that they take.
 func TestFuzz(t *testing.T) {
