@@ -83,11 +83,12 @@ fuzz:
 	$(GO) test ./tools/check -run '^$$' -fuzz FuzzReader -fuzztime $(FUZZTIME)
 
 # The C of the fake GPU's libraries under the sanitizers of the compiler, called at random, and by libFuzzer for
-# FUZZSECONDS (which needs clang).
+# FUZZSECONDS (which needs clang); those above CUDA are called so often.
 FUZZSECONDS ?= 300
+THINCALLS ?= 500000
 .PHONY: sanitize
 sanitize:
-	$(GO) test ./fakegpu/cuda -run 'TestAnyCalls|TestFuzz' -count 1 -v -timeout 0 -args -fuzz-seconds $(FUZZSECONDS)
+	$(GO) test ./fakegpu/cuda -run 'TestAnyCalls|TestAnyThinCalls|TestFuzz' -count 1 -v -timeout 0 -args -fuzz-seconds $(FUZZSECONDS) -thin-calls $(THINCALLS)
 
 # Slow searches: every broken allocator of tests/broken from five seeds, every rule of
 # tests/graphtree, RMM's bugs, every locking mistake and every lock that is left out, and

@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"compress/flate"
 	"compress/gzip"
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
@@ -119,13 +118,12 @@ func failAt(offset int64, format string, args ...any) error {
 // describe is the message of an error of the input.
 func describe(err error) string {
 	var corrupt flate.CorruptInputError
-	var encoded base64.CorruptInputError
 	var unread *fs.PathError
 	switch {
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return "the file ends too early: it was cut off"
 	case errors.Is(err, gzip.ErrChecksum), errors.Is(err, gzip.ErrHeader), errors.As(err, &corrupt), errors.Is(err, xz.ErrData),
-		errors.Is(err, xz.ErrBuf), errors.Is(err, zip.ErrChecksum), errors.As(err, &encoded):
+		errors.Is(err, xz.ErrBuf), errors.Is(err, zip.ErrChecksum):
 		return "the compressed data is damaged: " + err.Error()
 	case errors.As(err, &unread):
 		return unread.Err.Error() // Error would name the file again

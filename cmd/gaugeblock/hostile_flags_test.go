@@ -31,6 +31,9 @@ func TestHostileFlags(t *testing.T) {
 		want string
 	}{
 		{[]string{"examine", "fifo.so"}, "fifo.so is no shared library: it is no regular file"},
+		{[]string{"examine", "fifo"}, "fifo is neither a shared library, whose name ends in .so, nor a program that can be started"},
+		{[]string{"examine", "--python", "fifo"}, "fifo is no module: it is no regular file"},
+		{[]string{"run", "--compare", "/dev/zero", "--", "true"}, "/dev/zero is no result of gaugeblock run --json: it is longer than 64 MiB"},
 		{[]string{"examine", "dir.so"}, "dir.so is no shared library: it is no regular file"},
 		{[]string{"examine", "empty.so"}, "empty.so is no shared library"},
 		{[]string{"examine", "--alloc", "a", "--", "true"}, "--alloc and --free name functions of a library"},

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"encoding/base64"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -15,6 +16,7 @@ import (
 	"regexp"
 	"runtime"
 	"runtime/debug"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -25,6 +27,7 @@ import (
 var (
 	mutatedFiles = flag.Int("mutated", 400, "how many damaged files the commands read")
 	mutatedSeed  = flag.Uint64("mutated-seed", 1, "of the damage")
+	mutatedApart = flag.Bool("mutated-apart", false, "each is read in a process of its own, and the ten that took most time and memory are told")
 )
 
 // mutatedKind is a kind of files, with the commands that read one: FILE stands for it, TEXT for what is
@@ -158,6 +161,11 @@ func TestMutatedFiles(t *testing.T) {
 			}
 		})
 	}
+	if *mutatedApart {
+		for i := range apart.memory {
+			t.Logf("memory: %s\ntime: %s", apart.memory[i].command, apart.processor[i].command)
+		}
+	}
 	var memory runtime.MemStats
 	runtime.ReadMemStats(&memory)
 	t.Logf("%d MiB were taken of the system at most", memory.Sys>>20)
@@ -195,7 +203,13 @@ func (k *mutatedKind) try(t *testing.T, i int, text []byte, command string) int 
 	})
 	defer hangs.Stop()
 	var stdout, stderr bytes.Buffer
-	status, failure := runsOrPanics(args, &stdout, &stderr)
+	var status int
+	var failure any
+	if *mutatedApart && !strings.Contains(strings.Join(args, ""), "\x00") { // which no process can be told
+		status = runsApart(t, fmt.Sprintf("%s %d", k.name, i), args, &stdout, &stderr)
+	} else {
+		status, failure = runsOrPanics(args, &stdout, &stderr)
+	}
 	wrong := func(what string) {
 		t.Errorf("%s %d, -mutated-seed %d, %.300q: %s: status %d, %.300q, %.600q", k.name, i, *mutatedSeed, args, what, status, stdout.String(), stderr.String())
 	}
@@ -223,6 +237,57 @@ func (k *mutatedKind) try(t *testing.T, i int, text []byte, command string) int 
 func runsOrPanics(args []string, stdout, stderr io.Writer) (status int, failure any) {
 	defer func() { failure = recover() }()
 	return run(args, strings.NewReader(""), stdout, stderr), nil
+}
+
+// A process may have so much memory: that of its files (64MiB), the program's own, and what is not collected yet. Of
+// processor time it may have far more than a command takes for so small a file.
+const (
+	mostMemory    = 512 << 20
+	mostProcessor = 20 * time.Second
+)
+
+// apart is what the processes took.
+var apart struct {
+	memory, processor [10]taken // the largest, in order
+}
+
+type taken struct {
+	much    int64
+	command string
+}
+
+// add is one more in the order.
+func add(most []taken, one taken) {
+	for i := range most {
+		if one.much > most[i].much {
+			most[i], one = one, most[i]
+		}
+	}
+}
+
+// runsApart runs the command in a process of its own, and keeps what it took.
+func runsApart(t *testing.T, name string, args []string, stdout *bytes.Buffer, stderr io.Writer) (status int) {
+	c := measuredProcess(args...)
+	c.Stdout, c.Stderr = stdout, stderr
+	var exit *exec.ExitError
+	if err := c.Run(); err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	text := strings.TrimSuffix(stdout.String(), "\n")
+	at := strings.LastIndex(text, "\n") + 1
+	memory, err := strconv.ParseInt(text[at:], 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stdout.Truncate(at)
+	processor := c.ProcessState.UserTime() + c.ProcessState.SystemTime()
+	said := fmt.Sprintf("%s, %.150q: %d MiB, %v", name, args, memory>>20, processor)
+	add(apart.memory[:], taken{memory, said})
+	add(apart.processor[:], taken{int64(processor), said})
+	if memory > mostMemory || processor > mostProcessor {
+		t.Error(said)
+	}
+	return c.ProcessState.ExitCode()
 }
 
 // TestCutOff: wherever a packed file ends too early, a command says what is wrong with which file, and where.

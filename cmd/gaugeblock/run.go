@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -200,17 +201,30 @@ func again(options runner.Options) (*runner.Result, error) {
 	return runner.Run(options, folder)
 }
 
+// longestResult is more than any run writes, in bytes.
+const longestResult = 64 << 20
+
 // older is the result to compare with, which is read before the program is run.
 func (c *runCommand) older() (*runner.Record, error) {
 	if c.Compare == "" {
 		return nil, nil
 	}
-	text, err := os.ReadFile(c.Compare)
+	file, err := os.Open(c.Compare)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	text, err := io.ReadAll(io.LimitReader(file, longestResult+1))
 	if err != nil {
 		return nil, err
 	}
 	old := &runner.Record{}
-	if err := json.Unmarshal(text, old); err != nil || old.Summary.PeakReserved == 0 {
+	if len(text) > longestResult {
+		err = fmt.Errorf("it is longer than %d MiB", longestResult>>20)
+	} else {
+		err = json.Unmarshal(text, old)
+	}
+	if err != nil || old.Summary.PeakReserved == 0 {
 		return nil, fmt.Errorf("%s is no result of gaugeblock run --json: %w", quote.Text(c.Compare), cmp.Or(err, errors.New("it has no peak")))
 	}
 	return old, nil
@@ -260,8 +274,11 @@ func (f sourceFiles) line(at string) string {
 	}
 	file := at[:colon]
 	if _, read := f[file]; !read {
-		text, _ := os.ReadFile(file) // such as <string>, which is no file
-		f[file] = strings.Split(string(text), "\n")
+		f[file] = nil
+		if there, err := os.Stat(file); err == nil && there.Mode().IsRegular() { // unlike <string>, or a pipe
+			text, _ := os.ReadFile(file)
+			f[file] = strings.Split(string(text), "\n")
+		}
 	}
 	if lines := f[file]; number >= 1 && number <= len(lines) {
 		return strings.TrimSpace(lines[number-1])

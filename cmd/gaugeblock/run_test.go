@@ -80,6 +80,16 @@ func TestRunCompared(t *testing.T) {
 	}
 }
 
+// Lines of files that are no files of text are not known, and nobody waits for them.
+func TestSourceFiles(t *testing.T) {
+	files := sourceFiles{}
+	for at, want := range map[string]string{"run_test.go:1": "package main", "run_test.go:0": "", "run_test.go:99999999": "", "run_test.go": "", "<string>:1": "", "/dev/zero:1": "", ".:1": ""} {
+		if got := files.line(at); got != want {
+			t.Errorf("%s: %q", at, got)
+		}
+	}
+}
+
 // A file that is no result is refused before the program is run.
 func TestRunComparedWithNothing(t *testing.T) {
 	for text, says := range map[string]string{"{": "unexpected end", "{}": "it has no peak"} {

@@ -191,8 +191,8 @@ var sanitizers = []struct {
 	modes   []string
 }{
 	{"none", nil, []string{"fork"}},
-	{"addresses", []string{"-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=undefined", "-fno-omit-frame-pointer"}, []string{"plain", "threads", "exit"}},
-	{"threads", []string{"-g", "-fsanitize=thread"}, []string{"threads", "exit"}},
+	{"addresses", []string{"-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=undefined", "-fno-omit-frame-pointer"}, []string{"plain", "threads", "exit", "pinned"}},
+	{"threads", []string{"-g", "-fsanitize=thread"}, []string{"threads", "exit", "pinned"}},
 }
 
 // callersCompiler is the compiler of C, with which the libraries are built.
@@ -307,7 +307,10 @@ func answersOf(trace string) string {
 	return out.String()
 }
 
-var fuzzSeconds = flag.Int("fuzz-seconds", 0, "how long TestFuzz looks for a call that crashes; 0: 100,000 inputs")
+var (
+	fuzzSeconds = flag.Int("fuzz-seconds", 0, "how long TestFuzz looks for a call that crashes; 0: 100,000 inputs")
+	thinCalls   = flag.Int("thin-calls", 0, "how many calls TestAnyThinCalls makes of the libraries above CUDA")
+)
 
 // TestFuzz lets libFuzzer choose the calls, by the branches of the libraries that they take.
 func TestFuzz(t *testing.T) {

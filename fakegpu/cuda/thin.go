@@ -14,8 +14,11 @@ import (
 // are any, have what is written by hand, and its list thin/names/NAME.txt, if there is one, what is
 // made by rule: the names that some release of PyTorch from 2.9 on calls, or ONNX Runtime 1.31, or vLLM 0.22.
 type family struct {
-	name    string
-	sonames []soname
+	name string
+	// What it answers if a handle is NULL, or something else that it needs: CUBLAS_STATUS_NOT_INITIALIZED and
+	// CUBLAS_STATUS_INVALID_VALUE, and the like of the others.
+	noHandle, invalid int
+	sonames           []soname
 }
 
 // soname is a name by which a family is loaded, and the version that its symbols have there.
@@ -29,19 +32,19 @@ type soname struct {
 func same(cuda int, name string) soname { return soname{cuda, name, name} }
 
 var families = []family{
-	{"cublas", []soname{same(12, "libcublas.so.12"), same(13, "libcublas.so.13")}},
-	{"cublasLt", []soname{same(12, "libcublasLt.so.12"), same(13, "libcublasLt.so.13")}},
-	{"cudnn", []soname{same(0, "libcudnn.so.9")}},
-	{"cufft", []soname{same(12, "libcufft.so.11"), same(13, "libcufft.so.12")}},
-	{"cufile", []soname{{0, "libcufile.so.0", ""}}},
-	{"cupti", []soname{same(12, "libcupti.so.12"), same(13, "libcupti.so.13")}},
-	{"curand", []soname{same(0, "libcurand.so.10")}},
-	{"cusolver", []soname{same(12, "libcusolver.so.11"), same(13, "libcusolver.so.12")}},
-	{"cusparse", []soname{same(0, "libcusparse.so.12")}},
-	{"cusparseLt", []soname{{0, "libcusparseLt.so.0", ""}}},
-	{"nccl", []soname{{0, "libnccl.so.2", ""}}},
-	{"nvrtc", []soname{same(12, "libnvrtc.so.12"), same(13, "libnvrtc.so.13")}},
-	{"nvshmem", []soname{{0, "libnvshmem_host.so.3", "NVSHMEM"}}},
+	{"cublas", 1, 7, []soname{same(12, "libcublas.so.12"), same(13, "libcublas.so.13")}},
+	{"cublasLt", 1, 7, []soname{same(12, "libcublasLt.so.12"), same(13, "libcublasLt.so.13")}},
+	{"cudnn", 2000, 2000, []soname{same(0, "libcudnn.so.9")}},
+	{"cufft", 1, 4, []soname{same(12, "libcufft.so.11"), same(13, "libcufft.so.12")}},
+	{"cufile", 1, 1, []soname{{0, "libcufile.so.0", ""}}},
+	{"cupti", 1, 1, []soname{same(12, "libcupti.so.12"), same(13, "libcupti.so.13")}},
+	{"curand", 101, 101, []soname{same(0, "libcurand.so.10")}},
+	{"cusolver", 1, 3, []soname{same(12, "libcusolver.so.11"), same(13, "libcusolver.so.12")}},
+	{"cusparse", 1, 3, []soname{same(0, "libcusparse.so.12")}},
+	{"cusparseLt", 1, 3, []soname{{0, "libcusparseLt.so.0", ""}}},
+	{"nccl", 4, 4, []soname{{0, "libnccl.so.2", ""}}},
+	{"nvrtc", 4, 3, []soname{same(12, "libnvrtc.so.12"), same(13, "libnvrtc.so.13")}},
+	{"nvshmem", 1, 1, []soname{{0, "libnvshmem_host.so.3", "NVSHMEM"}}},
 }
 
 // Thin lists the names by which the libraries above CUDA are loaded.
@@ -120,7 +123,7 @@ func (s soname) command(compiler, from, dir, text string, options []string) (*ex
 // nobody knew of.
 func (f *family) source(from string, more []string) (string, error) {
 	var b strings.Builder
-	b.WriteString("#include \"thin.h\"\n")
+	fmt.Fprintf(&b, "enum { NO_HANDLE = %d, INVALID = %d };\n#include \"thin.h\"\n", f.noHandle, f.invalid)
 	var hand string
 	files, err := filepath.Glob(filepath.Join(from, "thin", f.name+"*.c"))
 	if err != nil {

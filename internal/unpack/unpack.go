@@ -136,7 +136,8 @@ func isPage(head []byte) bool {
 func inPage(in *bufio.Reader, _ uint64) (io.Reader, error) {
 	const key = `"base64":`
 	matched := 0
-	for matched < len(key) {
+	at := int64(0)
+	for ; matched < len(key); at++ {
 		b, err := in.ReadByte()
 		switch {
 		case err == io.EOF:
@@ -152,10 +153,51 @@ func inPage(in *bufio.Reader, _ uint64) (io.Reader, error) {
 			}
 		}
 	}
-	if _, err := in.ReadString('"'); err != nil {
+	before, err := in.ReadString('"')
+	if err != nil {
 		return nil, errors.New("the snapshot in the page is cut off")
 	}
-	return base64.NewDecoder(base64.StdEncoding, &untilQuote{in: in}), nil
+	return &decoded{in: untilQuote{in: in}, at: at + int64(len(before))}, nil
+}
+
+// decoded is what a string in base64 stands for. It is decoded piece by piece, so that an error has its place.
+type decoded struct {
+	in    untilQuote
+	at    int64 // of the next piece in the page
+	text  [4096]byte
+	plain [3072]byte // what is in the text
+	rest  []byte     // of it, not read yet
+	err   error      // behind the rest
+}
+
+func (d *decoded) Read(to []byte) (int, error) {
+	for len(d.rest) == 0 && d.err == nil {
+		d.decode()
+	}
+	if len(d.rest) == 0 {
+		return 0, d.err
+	}
+	n := copy(to, d.rest)
+	d.rest = d.rest[n:]
+	return n, nil
+}
+
+// decode decodes the next piece.
+func (d *decoded) decode() {
+	n, err := io.ReadFull(&d.in, d.text[:])
+	switch {
+	case err != nil && d.in.done:
+		d.err = io.EOF
+	case err != nil:
+		d.err, n = err, n/4*4
+	}
+	length, err := base64.StdEncoding.Decode(d.plain[:], d.text[:n])
+	d.rest = d.plain[:length]
+	var corrupt base64.CorruptInputError
+	if errors.As(err, &corrupt) {
+		d.err = fmt.Errorf("the snapshot in the page is damaged: no base64 at byte %d of the page", d.at+int64(corrupt))
+	}
+	d.at += int64(n)
 }
 
 // untilQuote reads a string up to its end.

@@ -116,11 +116,20 @@ func TestRefused(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	in, err := unpack.Open(strings.NewReader(`<html>"base64": "QUJD`), 1<<10)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got, err := io.ReadAll(in); err != io.ErrUnexpectedEOF {
-		t.Errorf("a page that is cut off inside of the snapshot: %q, %v", got, err)
+	const damaged = "the snapshot in the page is damaged: no base64 at byte "
+	for what, c := range map[string]struct{ file, got, says string }{
+		"cut off":              {"QUJDR", "ABC", io.ErrUnexpectedEOF.Error()},
+		"not its letters":      {`QUJDQ!JD"`, "ABC", damaged + "22 of the page"},
+		"an end in the middle": {`QQ==QUJD"`, "A", damaged + "21 of the page"},
+		"no end":               {`QUJDQ"`, "ABC", damaged + "21 of the page"},
+		"far behind":           {strings.Repeat("QUJD", 2000) + `QUJ"`, strings.Repeat("ABC", 2000), damaged + "8017 of the page"},
+	} {
+		in, err := unpack.Open(strings.NewReader(`<html>"base64": "`+c.file), 1<<16)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := io.ReadAll(in); string(got) != c.got || err == nil || err.Error() != c.says {
+			t.Errorf("%s: %.50q, %v", what, got, err)
+		}
 	}
 }

@@ -3,6 +3,7 @@ package examine
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"gaugeblock/conformance"
+	"gaugeblock/internal/quote"
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
 	"gaugeblock/tools/reference"
@@ -139,6 +141,9 @@ func (s *Search) module(patience time.Duration) (subject, error) {
 	path, err := filepath.Abs(s.Python)
 	if err != nil {
 		return nil, err
+	}
+	if there, err := os.Stat(path); err == nil && !there.IsDir() && !there.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is no module: it is no regular file", quote.Text(s.Python))
 	}
 	text, err := os.ReadFile(path)
 	if err != nil {

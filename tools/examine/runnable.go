@@ -19,7 +19,7 @@ func checkRunnable(name string) error {
 		return err
 	case err != nil || there.IsDir(): // starting it says what is wrong, or finds it in the path
 		return nil
-	case isCalledOtherwise(name):
+	case there.Mode().IsRegular() && isCalledOtherwise(name):
 		return fmt.Errorf("%s is a shared library, whose name has to end in .so", text)
 	case there.Mode()&0o111 != 0:
 		return nil

@@ -137,9 +137,14 @@ int gaugeblock_host_unguard(const void *ptr) {
 }
 
 // Memory that is allocated here is where neither the system nor a fake device puts anything, so that
-// an address tells the two apart.
-#ifdef __SANITIZE_THREAD__
-enum { FIRST_MEMORY = 0x1000000000 }; // the sanitizer has its own where the other one is
+// an address tells the two apart. A sanitizer has its own memory there, and so it is elsewhere.
+#ifndef __has_feature // clang tells by it what gcc tells by macros
+#define __has_feature(name) 0
+#endif
+#if defined __SANITIZE_THREAD__ || __has_feature(thread_sanitizer)
+enum { FIRST_MEMORY = 0x1000000000 };
+#elif defined __SANITIZE_ADDRESS__ || __has_feature(address_sanitizer)
+enum { FIRST_MEMORY = 0x180000000000 };
 #else
 enum { FIRST_MEMORY = 0x20000000000 };
 #endif

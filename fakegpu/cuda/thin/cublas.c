@@ -3,31 +3,37 @@
 LARGE_HANDLES(GAUGEBLOCK_OF_CUBLAS, cublasCreate_v2, cublasDestroy_v2, cublasSetStream_v2)
 
 API cublasGetStream_v2(struct handle *h, void **stream) {
+	NEEDS_HANDLE(h) NEEDS(stream)
 	*stream = h->stream;
 	return 0;
 }
 
 API cublasSetPointerMode_v2(struct handle *h, int mode) {
+	NEEDS_HANDLE(h)
 	h->pointer_mode = mode;
 	return 0;
 }
 
 API cublasGetPointerMode_v2(struct handle *h, int *mode) {
+	NEEDS_HANDLE(h) NEEDS(mode)
 	*mode = h->pointer_mode;
 	return 0;
 }
 
 API cublasSetMathMode(struct handle *h, int mode) {
+	NEEDS_HANDLE(h)
 	h->math_mode = mode;
 	return 0;
 }
 
 API cublasGetMathMode(struct handle *h, int *mode) {
+	NEEDS_HANDLE(h) NEEDS(mode)
 	*mode = h->math_mode;
 	return 0;
 }
 
 API cublasGetVersion_v2(struct handle *h, int *version) {
+	NEEDS(version)
 	(void)h;
 	*version = GAUGEBLOCK_CUDART < 13 ? 120900 : 130000;
 	return 0;

@@ -10,15 +10,18 @@ typedef struct { uint64_t algorithm[8]; size_t workspace; int state; float waves
 
 API cublasLtMatmulAlgoGetHeuristic(void *h, void *operation, void *a, void *b, void *c, void *d, void *preference, int wanted,
 	Heuristic *results, int *count) {
+	NEEDS(count)
 	(void)h, (void)operation, (void)a, (void)b, (void)c, (void)d, (void)preference;
 	*count = wanted > 0;
 	if (wanted > 0) {
+		NEEDS(results)
 		memset(results, 0, sizeof *results);
 	}
 	return 0;
 }
 
 API cublasLtMatmulAlgoCheck(void *h, void *operation, void *a, void *b, void *c, void *d, const void *algorithm, Heuristic *result) {
+	NEEDS(algorithm, result)
 	(void)h, (void)operation, (void)a, (void)b, (void)c, (void)d;
 	memset(result, 0, sizeof *result);
 	memcpy(result->algorithm, algorithm, sizeof result->algorithm);
@@ -39,6 +42,7 @@ API cublasLtMatrixLayoutCreate(Layout **made, int type, uint64_t rows, uint64_t 
 
 API cublasLtMatmul(void *h, void *operation, const void *alpha, const void *a, const Layout *la, const void *b, void *lb, const void *beta,
 	const void *c, void *lc, void *d, const Layout *ld, const void *algorithm, void *workspace, size_t bytes, void *stream) {
+	NEEDS(la, ld)
 	(void)h, (void)operation, (void)alpha, (void)a, (void)b, (void)lb, (void)beta, (void)c, (void)lc, (void)d;
 	(void)algorithm, (void)workspace, (void)bytes;
 	uint64_t inner = ld->rows == 0 ? 0 : la->rows * la->columns / ld->rows; // a has the rows of d, one way or the other

@@ -119,12 +119,14 @@ GAUGEBLOCK_API size_t cudnnGetVersion(void) {
 }
 
 API cudnnGetProperty(int which, int *value) {
+	NEEDS(value)
 	int version = (int)cudnnGetVersion();
 	*value = which == 0 ? version / 10000 : which == 1 ? version / 100 % 100 : version % 100;
 	return 0;
 }
 
 API cudnnBackendCreateDescriptor(int type, struct descriptor **made) {
+	NEEDS(made)
 	struct descriptor *d = calloc(1, sizeof *d);
 	if (d == NULL) {
 		return FAILED;
@@ -147,6 +149,7 @@ API cudnnBackendDestroyDescriptor(struct descriptor *d) {
 
 // What depends on a device is told of it before it is finished.
 API cudnnBackendFinalize(struct descriptor *d) {
+	NEEDS(d)
 	if (d->real == NULL) {
 		return 0;
 	}
@@ -176,6 +179,7 @@ static void **reals(int64_t count, struct descriptor *const *ours, void **room) 
 }
 
 API cudnnBackendSetAttribute(struct descriptor *d, int name, int type, int64_t count, const void *value) {
+	NEEDS(d)
 	void *room[MAX_DESCRIPTORS];
 	if (d->real == NULL || type == HANDLE_TYPE) {
 		return 0;
@@ -355,6 +359,7 @@ static void correct(void *plan, int64_t *workspace) {
 
 // Who asks for descriptors has made them, and the real library fills them.
 API cudnnBackendGetAttribute(struct descriptor *d, int name, int type, int64_t wanted, int64_t *count, void *value) {
+	NEEDS(d)
 	void *room[MAX_DESCRIPTORS];
 	if (d->real != NULL) {
 		if (type == DESCRIPTOR && value != NULL) {

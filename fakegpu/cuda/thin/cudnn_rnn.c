@@ -7,6 +7,7 @@ struct rnn {
 
 API cudnnSetRNNDescriptor_v8(struct rnn *r, int algorithm, int cell, int bias, int direction, int input_mode, int type, int precision,
 	int math, int input, int hidden, int projected, int layers, void *dropout, unsigned flags) {
+	NEEDS(r)
 	*r = (struct rnn){algorithm, cell, bias, direction, input_mode, type, precision, math, input, hidden, projected, layers, dropout, flags};
 	return 0;
 }
@@ -50,6 +51,7 @@ static size_t place(const struct rnn *r, int layer, int matrix, int bias) {
 }
 
 API cudnnGetRNNWeightSpaceSize(void *h, struct rnn *r, size_t *bytes) {
+	NEEDS(r, bytes)
 	(void)h;
 	*bytes = place(r, -1, -1, 1) * bytes_of(r);
 	return 0;
@@ -63,6 +65,7 @@ static void shape_of(struct shape *s, const struct rnn *r, int rows, int columns
 
 API cudnnGetRNNWeightParams(void *h, struct rnn *r, int layer, size_t bytes, char *space, int id, struct shape *matrix, void **at_matrix,
 	struct shape *bias, void **at_bias) {
+	NEEDS(r)
 	(void)h, (void)bytes;
 	void *none;
 	at_matrix = at_matrix == NULL ? &none : at_matrix;

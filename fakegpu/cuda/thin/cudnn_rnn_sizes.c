@@ -7,6 +7,7 @@ struct sequences { int type, layout, longest, batch, vector; size_t steps; };
 enum { PACKED = 1 };
 
 API cudnnSetRNNDataDescriptor(struct sequences *x, int type, int layout, int longest, int batch, int vector, const int *lengths, void *fill) {
+	NEEDS(x, lengths)
 	(void)fill;
 	*x = (struct sequences){type, layout, longest, batch, vector, 0};
 	for (int i = 0; i < batch; i++) {
@@ -18,12 +19,14 @@ API cudnnSetRNNDataDescriptor(struct sequences *x, int type, int layout, int lon
 struct dropout { float rate; };
 
 API cudnnSetDropoutDescriptor(struct dropout *d, void *h, float rate, void *states, size_t bytes, unsigned long long seed) {
+	NEEDS(d)
 	(void)h, (void)states, (void)bytes, (void)seed;
 	d->rate = rate;
 	return 0;
 }
 
 API cudnnRestoreDropoutDescriptor(struct dropout *d, void *h, float rate, void *states, size_t bytes, unsigned long long seed) {
+	NEEDS(d)
 	return cudnnSetDropoutDescriptor(d, h, rate, states, bytes, seed);
 }
 
@@ -145,6 +148,7 @@ static size_t workspace_of(const struct rnn *r, const struct sequences *x, int t
 }
 
 API cudnnGetRNNTempSpaceSizes(void *h, struct rnn *r, int train, struct sequences *x, size_t *workspace, size_t *reserve) {
+	NEEDS(r, x)
 	(void)h;
 	if (workspace != NULL) {
 		*workspace = workspace_of(r, x, train);

@@ -6,6 +6,7 @@ static void *streams[MAX_PLANS];
 static int plans;
 
 API cufftCreate(int *plan) {
+	NEEDS(plan)
 	int n = __atomic_add_fetch(&plans, 1, __ATOMIC_RELAXED);
 	*plan = n % MAX_PLANS;
 	streams[*plan] = NULL;
@@ -21,6 +22,7 @@ API cufftSetStream(int plan, void *stream) {
 }
 
 API cufftGetVersion(int *version) {
+	NEEDS(version)
 	*version = GAUGEBLOCK_CUDART < 13 ? 11401 : 12000;
 	return 0;
 }

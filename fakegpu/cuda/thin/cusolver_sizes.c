@@ -5,38 +5,40 @@
 
 enum { SINGLE, DOUBLES, COMPLEX, DOUBLE_COMPLEX };
 
-static long long larger(long long a, long long b) { return a > b ? a : b; }
-static long long smaller(long long a, long long b) { return a < b ? a : b; }
-static long long whole(long long n, long long part) { return (n + part - 1) / part * part; }
-static long long part32(long long n) { return whole(n, 32); }
-static long long bytes_of(int type) { return type == SINGLE ? 4 : type == DOUBLE_COMPLEX ? 16 : 8; }
+typedef __int128 wide; // products of sizes that no GPU has are too large for 64 bits
+
+static wide larger(wide a, wide b) { return a > b ? a : b; }
+static wide smaller(wide a, wide b) { return a < b ? a : b; }
+static wide whole(wide n, wide part) { return (n + part - 1) / part * part; }
+static wide part32(wide n) { return whole(n, 32); }
+static wide bytes_of(int type) { return type == SINGLE ? 4 : type == DOUBLE_COMPLEX ? 16 : 8; }
 
 // type_of is the type of a number of cudaDataType.
 static int type_of(int number) { return number == 1 ? DOUBLES : number == 4 ? COMPLEX : number == 5 ? DOUBLE_COMPLEX : SINGLE; }
 
 enum { BLOCK = 128, LEAST = 786432 };
 
-static long long qr(long long n) { return larger(LEAST, 1024 * (n + 512)); }
+static wide qr(wide n) { return larger(LEAST, 1024 * (n + 512)); }
 
 // generated_q is the matrix Q made of k reflections, applied_q its product with a matrix.
-static long long generated_q(long long m, long long n, long long k) {
+static wide generated_q(wide m, wide n, wide k) {
 	k = smaller(k, BLOCK);
 	return part32(m * k) + larger(2 * k * n, 16384) + 16640;
 }
-static long long applied_q(long long m, long long n, long long k) {
+static wide applied_q(wide m, wide n, wide k) {
 	return 256 * m + 512 * n + part32(k * larger(m, n)) + part32(k * k) + 65824;
 }
 
-static long long cholesky_bytes(int type, int upper, long long n) {
-	long long blocks = (n + 31) / 32;
+static wide cholesky_bytes(int type, int upper, wide n) {
+	wide blocks = (n + 31) / 32;
 	return upper ? (type == SINGLE ? 256 : type == DOUBLE_COMPLEX ? 640 : 384) : part32(4 * blocks * blocks + 128);
 }
 
-static long long lu_bytes(int type, long long m, long long n) {
+static wide lu_bytes(int type, wide m, wide n) {
 	enum { TALL = 1536, TALLER = 2500 };
-	long long blocks = (smaller(m, n) + 31) / 32, at_once = 1;
+	wide blocks = (smaller(m, n) + 31) / 32, at_once = 1;
 	if (m > TALL) {
-		long long elements = type == SINGLE ? 1 : type == DOUBLE_COMPLEX ? 4 : 2;
+		wide elements = type == SINGLE ? 1 : type == DOUBLE_COMPLEX ? 4 : 2;
 		return (m > TALLER ? 4608 : 2560) + elements * 33792 + (m > TALLER ? elements * 1024 : 0) + (blocks - 1) * 256;
 	}
 	while (at_once < smaller(blocks, 16)) {
@@ -45,46 +47,46 @@ static long long lu_bytes(int type, long long m, long long n) {
 	return 256 * (blocks + 1 + at_once);
 }
 
-static long long ldl(int type, long long n) {
+static wide ldl(int type, wide n) {
 	return larger(type == SINGLE ? 24608 : type == DOUBLE_COMPLEX ? 11016 : 13328, 64 * (n < 3500 ? n : 2 * n) + 64);
 }
 
 // Eigenvalues of symmetric matrices: divide and conquer, and Jacobi's method.
-static long long eigen(long long n) { return larger(3 * n * n + 768 * n + 65585, 4 * n * n + 127 * n + 32963); }
-static long long jacobi(long long n) {
-	long long blocks = (n + 31) / 32;
+static wide eigen(wide n) { return larger(3 * n * n + 768 * n + 65585, 4 * n * n + 127 * n + 32963); }
+static wide jacobi(wide n) {
+	wide blocks = (n + 31) / 32;
 	return n * n + n + 2053 + (blocks - 1) * (1029 + 4 * blocks);
 }
 
-static long long eigen_general_bytes(int type, long long n) {
-	long long hessenberg = generated_q(n, n, n) + 3 * n, schur = 4 * n * n + 16 * n + 1;
+static wide eigen_general_bytes(int type, wide n) {
+	wide hessenberg = generated_q(n, n, n) + 3 * n, schur = 4 * n * n + 16 * n + 1;
 	return whole(larger(4 * hessenberg, schur) * bytes_of(type) / 4, 512);
 }
 
 // Singular values.
-static long long svd(long long m, long long n) {
+static wide svd(wide m, wide n) {
 	if (m <= n) {
 		return 3 * n * n + 260 * n + 65888;
 	}
-	long long k = smaller(n, BLOCK), tall = (257 + 3 * n) * m + 3 * n * n + 3 * n + 65890;
-	long long by_q = qr(n) + m * (n + 3 * k) + 2 * n * n + 16840;
+	wide k = smaller(n, BLOCK), tall = (257 + 3 * n) * m + 3 * n * n + 3 * n + 65890;
+	wide by_q = qr(n) + m * (n + 3 * k) + 2 * n * n + 16840;
 	return larger(larger(tall, by_q), qr(n) + 2 * n * m + 33216);
 }
 
 // svd_jacobi makes a matrix that is not square so by its QR factors, and a wide one tall before.
-static long long svd_jacobi(long long m, long long n) {
-	long long narrow = smaller(m, n), tall = larger(m, n), blocks = (narrow + 31) / 32;
-	long long square = 3104 + 2 * part32(narrow * narrow) + (blocks - 1) * (2080 + 4 * blocks);
+static wide svd_jacobi(wide m, wide n) {
+	wide narrow = smaller(m, n), tall = larger(m, n), blocks = (narrow + 31) / 32;
+	wide square = 3104 + 2 * part32(narrow * narrow) + (blocks - 1) * (2080 + 4 * blocks);
 	if (m == n) {
 		return n < 6 ? square - 32 : square;
 	}
-	long long by_q = narrow > 33 ? applied_q(tall, narrow, narrow) + 2 * narrow + 32 : 0;
-	long long all = larger(qr(narrow) + part32(narrow) + 32, larger(by_q, square + 32));
+	wide by_q = narrow > 33 ? applied_q(tall, narrow, narrow) + 2 * narrow + 32 : 0;
+	wide all = larger(qr(narrow) + part32(narrow) + 32, larger(by_q, square + 32));
 	return m < n ? all + part32(m * n) : larger(all, square + n * n);
 }
 
-static long long svd_approximate(int type, long long m, long long n, long long count) {
-	long long of_one = 2 * n * m + (n <= 32 ? 4 * n * n + 10 * n + 2065 : 2 * eigen(n) + 2 * n * n + 6 * n), elements;
+static wide svd_approximate(int type, wide m, wide n, wide count) {
+	wide of_one = 2 * n * m + (n <= 32 ? 4 * n * n + 10 * n + 2065 : 2 * eigen(n) + 2 * n * n + 6 * n), elements;
 	elements = count * of_one + (n <= 32 ? 2056 : 0);
 	if (type == SINGLE || type == COMPLEX) {
 		return larger(elements, count * (4 * n * m + 2 * n * n + 6 * n));
@@ -93,13 +95,15 @@ static long long svd_approximate(int type, long long m, long long n, long long c
 }
 
 // told gives a size, if it is one that an int can say.
-static int told(int *size, long long wanted) {
+static int told(int *size, wide wanted) {
+	NEEDS(size)
 	*size = (int)wanted;
-	return wanted == *size && wanted >= 0 ? 0 : FAILED;
+	return wanted == *size && wanted >= 0 ? 0 : INVALID;
 }
-static int told_bytes(size_t *device, size_t *host, long long wanted) {
+static int told_bytes(size_t *device, size_t *host, wide wanted) {
+	NEEDS(device, host)
 	*device = (size_t)wanted, *host = 0;
-	return 0;
+	return wanted == (wide)*device ? 0 : INVALID;
 }
 
 #define UNUSED(...) (void)(void *[]){__VA_ARGS__}
@@ -142,7 +146,7 @@ static int told_bytes(size_t *device, size_t *host, long long wanted) {
 	API cusolverDn##T##sy##evjBatched_bufferSize(void *h, int job, int upper, int n, void *a, int lda, void *values, int *size, void *how, \
 		int count) { \
 		(void)job, (void)upper, (void)lda, UNUSED(h, a, values, how); \
-		return told(size, count * (1024 + (n + 1LL) * (n + 1)) + 1028); \
+		return told(size, count * (1024 + ((wide)n + 1) * ((wide)n + 1)) + 1028); \
 	} \
 	API cusolverDn##T##gesvd_bufferSize(void *h, int m, int n, int *size) { \
 		UNUSED(h); \
@@ -169,34 +173,54 @@ SIZES(D, DOUBLES, or, sy)
 SIZES(C, COMPLEX, un, he)
 SIZES(Z, DOUBLE_COMPLEX, un, he)
 
-// The functions of all types say bytes.
+// The functions of all types say bytes, and take sizes of 64 bits.
+static int sizes(int64_t m, int64_t n) {
+	enum { BITS = 40 };
+	return m >= 0 && m >> BITS == 0 && n >= 0 && n >> BITS == 0;
+}
+
 API cusolverDnXgeqrf_bufferSize(void *h, void *how, int64_t m, int64_t n, int type, void *a, int64_t lda, int type_tau, void *tau, int computes,
 	size_t *device, size_t *host) {
 	(void)m, (void)lda, (void)type_tau, (void)computes, UNUSED(h, how, a, tau);
+	if (!sizes(m, n)) {
+		return INVALID;
+	}
 	return told_bytes(device, host, qr(n) * bytes_of(type_of(type)) + 128);
 }
 
 API cusolverDnXpotrf_bufferSize(void *h, void *how, int upper, int64_t n, int type, void *a, int64_t lda, int computes, size_t *device,
 	size_t *host) {
 	(void)lda, (void)computes, UNUSED(h, how, a);
+	if (!sizes(n, n)) {
+		return INVALID;
+	}
 	return told_bytes(device, host, cholesky_bytes(type_of(type), upper, n));
 }
 
 API cusolverDnXsyevd_bufferSize(void *h, void *how, int job, int upper, int64_t n, int type, void *a, int64_t lda, int type_values, void *values,
 	int computes, size_t *device, size_t *host) {
 	(void)job, (void)upper, (void)lda, (void)type_values, (void)computes, UNUSED(h, how, a, values);
+	if (!sizes(n, n)) {
+		return INVALID;
+	}
 	return told_bytes(device, host, eigen(n) * bytes_of(type_of(type)) + 128);
 }
 
 API cusolverDnXsyevBatched_bufferSize(void *h, void *how, int job, int upper, int64_t n, int type, void *a, int64_t lda, int type_values,
 	void *values, int computes, size_t *device, size_t *host, int64_t count) {
 	(void)job, (void)upper, (void)lda, (void)type_values, (void)computes, UNUSED(h, how, a, values);
-	return told_bytes(device, host, count * (eigen(n) - 48) * bytes_of(type_of(type)) + 256);
+	if (!sizes(count, n)) {
+		return INVALID;
+	}
+	return told_bytes(device, host, (wide)count * (eigen(n) - 48) * bytes_of(type_of(type)) + 256);
 }
 
 API cusolverDnXgeev_bufferSize(void *h, void *how, int left, int right, int64_t n, int type, void *a, int64_t lda, int type_values, void *values,
 	int type_left, void *vl, int64_t ldl_, int type_right, void *vr, int64_t ldr, int computes, size_t *device, size_t *host) {
 	(void)left, (void)right, (void)lda, (void)type_values, (void)type_left, (void)ldl_, (void)type_right, (void)ldr, (void)computes;
 	UNUSED(h, how, a, values, vl, vr);
+	if (!sizes(n, n)) {
+		return INVALID;
+	}
 	return told_bytes(device, host, eigen_general_bytes(type_of(type), n));
 }

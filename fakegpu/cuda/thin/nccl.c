@@ -170,12 +170,14 @@ static int join(struct communicator **made, int ranks, int rank, const char *nam
 }
 
 API ncclGetVersion(int *version) {
+	NEEDS(version)
 	*version = NCCL_VERSION;
 	return 0;
 }
 
 // An id is a name that no other process gives.
 API ncclGetUniqueId(Id *id) {
+	NEEDS(id)
 	static _Atomic int given;
 	struct timespec now;
 	clock_gettime(CLOCK_REALTIME, &now);
@@ -192,11 +194,13 @@ API ncclCommInitRankConfig(struct communicator **made, int ranks, Id id, int ran
 }
 
 API ncclCommInitRankScalable(struct communicator **made, int ranks, int rank, int ids, Id *id, void *config) {
+	NEEDS(id)
 	(void)config;
 	return join(made, ranks, rank, ids > 0 ? id->bytes : NULL);
 }
 
 API ncclCommInitAll(struct communicator **made, int ranks, const int *devices) {
+	NEEDS(made)
 	(void)devices;
 	int r = 0;
 	for (int i = 0; i < ranks && r == 0; i++) {
@@ -210,6 +214,7 @@ typedef struct { int colour, key; } Split;
 // A split is agreed upon: each rank says its colour and its key, and those of one colour are in the order of their
 // keys. Who is alone takes all to have the same colour.
 API ncclCommSplit(struct communicator *c, int colour, int key, struct communicator **made, void *config) {
+	NEEDS(c, made)
 	(void)config;
 	Split own = {colour, key};
 	int ranks = 0, rank = 0, split = c->splits++;
@@ -234,11 +239,15 @@ API ncclCommSplit(struct communicator *c, int colour, int key, struct communicat
 }
 
 API ncclCommShrink(struct communicator *c, int *without, int count, struct communicator **made, void *config, int flags) {
+	NEEDS(c)
 	(void)without, (void)config, (void)flags;
 	return join(made, c->ranks - count, c->rank < c->ranks - count ? c->rank : 0, NULL);
 }
 
 static int leave(struct communicator *c) {
+	if (c == NULL) {
+		return 0;
+	}
 	communicators -= c->pieces > 0;
 	senders -= c->sends;
 	while (c->pieces > 0) {
@@ -252,16 +261,19 @@ API ncclCommDestroy(struct communicator *c) { return leave(c); }
 API ncclCommAbort(struct communicator *c) { return leave(c); }
 
 API ncclCommCount(struct communicator *c, int *ranks) {
+	NEEDS(c, ranks)
 	*ranks = c->ranks;
 	return 0;
 }
 
 API ncclCommUserRank(struct communicator *c, int *rank) {
+	NEEDS(c, rank)
 	*rank = c->rank;
 	return 0;
 }
 
 API ncclCommGetAsyncError(void *c, int *error) {
+	NEEDS(c, error)
 	(void)c;
 	*error = 0;
 	return 0;
@@ -273,7 +285,10 @@ GAUGEBLOCK_API const char *ncclGetLastError(void *c) {
 	return lacking == 0 ? "" : "Cuda failure 2 'out of memory'"; // as NCCL has it
 }
 
-API ncclMemAlloc(void **ptr, size_t bytes) { return take(ptr, bytes); }
+API ncclMemAlloc(void **ptr, size_t bytes) {
+	NEEDS(ptr)
+	return take(ptr, bytes);
+}
 
 API ncclMemFree(void *ptr) {
 	WORDS(P(ptr));
@@ -299,30 +314,35 @@ static int collective(const char *name, struct communicator *c, int local_memory
 }
 
 API ncclAllReduce(const void *from, void *to, size_t count, int type, int operation, struct communicator *c, void *stream) {
+	NEEDS(c)
 	size_t bytes = bytes_of(count, type);
 	exchange(c, stream, &(Exchange){REDUCE, type, operation, -1, from, to, bytes, 0, bytes});
 	return collective("ncclAllReduce", c, OF_COLLECTIVES, bytes, stream);
 }
 
 API ncclReduceScatter(const char *from, void *to, size_t count, int type, int operation, struct communicator *c, void *stream) {
+	NEEDS(c)
 	size_t bytes = bytes_of(count, type);
 	exchange(c, stream, &(Exchange){REDUCE, type, operation, -1, from, to, bytes * (size_t)c->ranks, bytes * (size_t)c->rank, bytes});
 	return collective("ncclReduceScatter", c, OF_COLLECTIVES, bytes * (size_t)c->ranks, stream);
 }
 
 API ncclAllGather(const void *from, char *to, size_t count, int type, struct communicator *c, void *stream) {
+	NEEDS(c)
 	size_t bytes = bytes_of(count, type);
 	exchange(c, stream, &(Exchange){GATHER, type, 0, -1, from, to, bytes, 0, bytes});
 	return collective("ncclAllGather", c, OF_COLLECTIVES, bytes * (size_t)c->ranks, stream);
 }
 
 API ncclAlltoAll(const char *from, char *to, size_t count, int type, struct communicator *c, void *stream) {
+	NEEDS(c)
 	size_t bytes = bytes_of(count, type);
 	exchange(c, stream, &(Exchange){GATHER, type, 0, -1, from, to, bytes * (size_t)c->ranks, bytes * (size_t)c->rank, bytes});
 	return collective("ncclAlltoAll", c, OF_SENDS, bytes * (size_t)c->ranks, stream);
 }
 
 API ncclBroadcast(const void *from, void *to, size_t count, int type, int root, struct communicator *c, void *stream) {
+	NEEDS(c)
 	size_t bytes = bytes_of(count, type);
 	exchange(c, stream, &(Exchange){ROOT, type, 0, root, from, to, bytes, 0, bytes});
 	return collective("ncclBroadcast", c, OF_BROADCAST, bytes, stream);
@@ -333,6 +353,7 @@ API ncclBcast(void *buffer, size_t count, int type, int root, struct communicato
 }
 
 API ncclReduce(const void *from, void *to, size_t count, int type, int operation, int root, struct communicator *c, void *stream) {
+	NEEDS(c)
 	size_t bytes = bytes_of(count, type);
 	exchange(c, stream, &(Exchange){REDUCE, type, operation, -1, from, c->rank == root ? to : NULL, bytes, 0, bytes});
 	return collective("ncclReduce", c, OF_COLLECTIVES, bytes, stream);
@@ -354,6 +375,7 @@ static int sends(struct communicator *c) {
 }
 
 API ncclSend(const void *from, size_t count, int type, int peer, struct communicator *c, void *stream) {
+	NEEDS(c)
 	if (sends(c) != 0) {
 		return FAILED;
 	}
@@ -362,6 +384,7 @@ API ncclSend(const void *from, size_t count, int type, int peer, struct communic
 }
 
 API ncclRecv(void *to, size_t count, int type, int peer, struct communicator *c, void *stream) {
+	NEEDS(c)
 	if (sends(c) != 0) {
 		return FAILED;
 	}

@@ -6,15 +6,18 @@ static const char program[] = "// a program of the fake GPU's compiler\n";
 static const char log_[] = "";
 
 static int get(char *to, const char *text, size_t bytes) {
+	NEEDS(to)
 	memcpy(to, text, bytes);
 	return 0;
 }
 static int size(size_t *to, size_t bytes) {
+	NEEDS(to)
 	*to = bytes;
 	return 0;
 }
 
 API nvrtcVersion(int *major, int *minor) {
+	NEEDS(major, minor)
 	*major = GAUGEBLOCK_CUDART;
 	*minor = 0;
 	return 0;
@@ -26,6 +29,7 @@ API nvrtcCreateProgram(void **made, const char *source, const char *name, int co
 }
 
 API nvrtcDestroyProgram(void **made) {
+	NEEDS(made)
 	free(*made);
 	*made = NULL;
 	return 0;
@@ -42,6 +46,7 @@ API nvrtcAddNameExpression(void *made, const char *name) {
 }
 
 API nvrtcGetLoweredName(void *made, const char *name, const char **lowered) {
+	NEEDS(lowered)
 	(void)made;
 	*lowered = name;
 	return 0;

@@ -24,7 +24,26 @@ enum { HANDLE_MARK = 0x6762 };
 // make gives something new that has no meaning but its address; descriptors are at most so large.
 enum { OBJECT_BYTES = 4096, FAILED = 1 };
 
+// What a program must not leave out is answered as NVIDIA's libraries do: NO_HANDLE and INVALID are each library's own
+// numbers (../thin.go).
+#define NEEDS_HANDLE(h) \
+	if ((h) == NULL) { \
+		return NO_HANDLE; \
+	}
+#define NEEDS(...) \
+	if (any_null((const void *[]){__VA_ARGS__}, sizeof(const void *[]){__VA_ARGS__} / sizeof(void *))) { \
+		return INVALID; \
+	}
+__attribute__((unused)) static int any_null(const void **of, size_t count) {
+	size_t i = 0;
+	while (i < count && of[i] != NULL) {
+		i++;
+	}
+	return i < count;
+}
+
 __attribute__((unused)) static int make(void **made) {
+	NEEDS(made)
 	*made = calloc(1, OBJECT_BYTES);
 	return *made == NULL ? FAILED : 0;
 }
@@ -94,6 +113,7 @@ __attribute__((unused)) static int tell_of_handle(enum gaugeblock_handle of) {
 #define HANDLES_END(destroy, set_stream) \
 	API destroy(struct handle *h) { return unmake(h); } \
 	API set_stream(struct handle *h, void *stream) { \
+		NEEDS_HANDLE(h) \
 		h->stream = stream; \
 		return 0; \
 	}

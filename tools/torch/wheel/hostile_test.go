@@ -16,13 +16,16 @@ import (
 	"gaugeblock/internal/mutated"
 )
 
-var mutatedWheels = flag.Int("mutated", 500, "how many damaged wheels are unpacked")
+var (
+	mutatedWheels = flag.Int("mutated", 500, "how many damaged wheels are unpacked")
+	mutatedSeed   = flag.Uint64("mutated-seed", 1, "of the damage")
+)
 
 // TestMutatedWheels: of a damaged wheel what is needed is unpacked as it was, or an error says that it is the wheel's.
 // No other file is written, and none elsewhere.
 func TestMutatedWheels(t *testing.T) {
 	good, other := wheelOf(t, "2.14.1"), wheelOf(t, "2.15.0")
-	r := rand.New(rand.NewPCG(1, 35))
+	r := rand.New(rand.NewPCG(*mutatedSeed, 35))
 	whole := 0
 	for i := range *mutatedWheels {
 		text := mutated.Bytes(r, good, other)
