@@ -42,7 +42,7 @@ var rarelyAsked = []string{
 
 // oftenAsked are methods that others need, or that find what others leave.
 var oftenAsked = []string{
-	"BeginCapture", "BeginLifetime", "Copy", "CreateEvent", "CreatePage", "CreateStream", "CreateTimedEvent", "DependOn", "EndCapture", "EndLifetime", "Fill", "GraphNodes",
+	"AddHostArea", "BeginCapture", "BeginLifetime", "Copy", "CopyIn", "CopyOut", "CreateEvent", "CreatePage", "CreateStream", "CreateTimedEvent", "DependOn", "EndCapture", "EndLifetime", "Fill", "GraphNodes",
 	"HostFunction", "Instantiate", "Launch", "LaunchGraph", "LaunchOn", "LaunchSized", "LoggedStream", "Malloc", "MallocInCapture", "MapPage", "QueryEvent", "ReadBack",
 	"RecordEvent", "ReserveAddress", "SetAccess", "ShareEvent", "ShareMemory", "WaitEvent",
 }
@@ -165,8 +165,10 @@ func (p *randomProgram) call() {
 		}
 		args, shown = append(args, v), append(shown, show(v))
 	}
-	if m.Name == "AddHostArea" { // the bytes are those of the range
-		args[2] = reflect.ValueOf(make([]byte, args[1].Interface().(spec.Range).Bytes))
+	if m.Name == "AddHostArea" { // the range is vacant, and has bytes
+		r := spec.Range{Ptr: spec.Ptr(p.one(0x9000, 0x9200, 0x9800)), Bytes: p.one(64, 512, 1024)}
+		args[1], args[2] = reflect.ValueOf(r), reflect.ValueOf(make([]byte, r.Bytes))
+		p.keep(reflect.ValueOf(r.Ptr))
 	}
 	results := m.Func.Call(args)
 	if m.Name == "EndThread" { // a thread that has ended makes no call
@@ -226,6 +228,8 @@ func show(v reflect.Value) string {
 func (p *randomProgram) end() (all []string) {
 	for _, g := range p.both {
 		g.DrainAll()
+		data, err := g.ReadBack(0, 0, spec.Range{Ptr: p.first, Bytes: 512})
+		all = append(all, fmt.Sprint(data, err))
 		for _, h := range g.Hazards() {
 			all = append(all, h.String())
 		}
@@ -248,6 +252,9 @@ func (p *randomProgram) value(of reflect.Type) reflect.Value {
 	if v, is := p.madeUp(of); is {
 		return reflect.ValueOf(v)
 	}
+	if of == reflect.TypeFor[[]byte]() && p.IntN(2) == 0 {
+		return reflect.ValueOf(p.bytes())
+	}
 	if known := p.values[p.valuesOf(of)]; len(known) > 0 && p.IntN(16) > 0 {
 		v := known[p.IntN(len(known))]
 		if ptr, is := v.Interface().(spec.Ptr); is && p.IntN(6) == 0 {
@@ -260,7 +267,7 @@ func (p *randomProgram) value(of reflect.Type) reflect.Value {
 		return reflect.Value{}
 	case reflect.Slice:
 		if of.Elem().Kind() == reflect.Uint8 {
-			return reflect.ValueOf([]byte("12345678"))
+			return reflect.ValueOf(p.bytes())
 		}
 		v := reflect.MakeSlice(of, 0, 2)
 		for range p.IntN(3) {
@@ -309,6 +316,14 @@ func (p *randomProgram) madeUp(of reflect.Type) (v any, is bool) {
 		return func(data []byte) { p.say("it is told % x", data) }, true
 	}
 	return p.madeUpOfParts(of)
+}
+
+func (p *randomProgram) bytes() []byte {
+	data := make([]byte, 1+p.IntN(20))
+	for i := range data {
+		data[i] = byte(p.IntN(3))
+	}
+	return data
 }
 
 func (p *randomProgram) one(of ...uint64) uint64 { return of[p.IntN(len(of))] }

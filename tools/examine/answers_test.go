@@ -1,9 +1,14 @@
 package examine
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -53,8 +58,8 @@ func randomContract(out *strings.Builder, r *rand.Rand) {
 // randomNames draws what a library exports, and tells what is found in it.
 func randomNames(out *strings.Builder, r *rand.Rand) {
 	words := []string{
-		"malloc", "free", "alloc", "dealloc", "allocate", "deallocate", "record_stream", "init", "reset", "empty_cache", "memory_fraction", "base_alloc",
-		"begin_allocate_to_pool", "end_allocate_to_pool", "release_pool", "malloc_aligned", "resize", "sleep", "wake", "end", "gaugeblock_contract",
+		"malloc", "free", "alloc", "dealloc", "allocate", "deallocate", "record_stream", "init", "reset", "empty_cache",
+		"malloc_aligned", "resize", "sleep", "wake", "end", "gaugeblock_contract",
 	}
 	var names []string
 	for range r.IntN([]int{6, 12, 30}[r.IntN(3)]) {
@@ -204,4 +209,49 @@ func (s *asked) one(a *allocator) (name string, result any) {
 		return "sleep", a.Sleep()
 	}
 	return "wake", a.Wake()
+}
+
+// An always gives one address, whatever it is asked for.
+type always struct{ *asked }
+
+func (s always) call(message) (words [8]uint64, exception string) {
+	return [8]uint64{4096}, ""
+}
+func (s always) refused() string { return "" }
+
+// TestWholeReport: what is found of an allocator that gives one address always, as people and programs are told it, and
+// the files of the shortest programs.
+func TestWholeReport(t *testing.T) {
+	testdata, err := filepath.Abs("testdata")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(t.TempDir())
+	s := &Search{Library: "lib.so", Level: conformance.Caching, Operations: 40, Devices: 1, Seed: 3, Directory: Violations}
+	x := &examination{subject: always{newAsked(rand.New(rand.NewPCG(1, 1)))}, contract: Contract{Align: 256}}
+	found, err := conformance.Examine(x.newAllocator, s.Level, s.options(x)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &Report{Report: found, Functions: Functions{Malloc: "m", Free: "f"}, Contract: x.contract, Lacking: []string{"cudaX is not there"}}
+	if err := errors.Join(s.writeAll(r), s.hideFromGit(), s.hideFromGit()); err != nil {
+		t.Fatal(err)
+	}
+	summary, err := json.MarshalIndent(r.Summary(), "", " ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	told := r.String() + string(summary) + "\n"
+	err = filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			text, failed := os.ReadFile(path)
+			told += fmt.Sprintln(path, kept.Sum(string(text)))
+			err = failed
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept.Compare(t, filepath.Join(testdata, "whole_report"), told)
 }
