@@ -42,10 +42,13 @@ var rarelyAsked = []string{
 
 // oftenAsked are methods that others need, or that find what others leave.
 var oftenAsked = []string{
-	"BeginCapture", "BeginLifetime", "Copy", "CreateEvent", "CreatePage", "CreateStream", "CreateTimedEvent", "DependOn", "EndCapture", "EndLifetime", "Fill", "GraphNodes",
+	"AddHostArea", "BeginCapture", "BeginLifetime", "Copy", "CopyIn", "CopyOut", "CreateEvent", "CreatePage", "CreateStream", "CreateTimedEvent", "DependOn", "EndCapture", "EndLifetime", "Fill", "GraphNodes",
 	"HostFunction", "Instantiate", "Launch", "LaunchGraph", "LaunchOn", "LaunchSized", "LoggedStream", "Malloc", "MallocInCapture", "MapPage", "QueryEvent", "ReadBack",
 	"RecordEvent", "ReserveAddress", "SetAccess", "ShareEvent", "ShareMemory", "WaitEvent",
 }
+
+// mostAsked are methods that give streams work and put it in order.
+var mostAsked = []string{"Launch", "LaunchGraph", "RecordEvent", "WaitEvent"}
 
 // A randomProgram makes random calls in two processes. Its values are what calls have answered.
 type randomProgram struct {
@@ -53,22 +56,23 @@ type randomProgram struct {
 	both                 []*GPU
 	methods, often, rare []reflect.Method
 	values               map[valuesOf][]reflect.Value
-	in                   int // the process of the present call
+	first                spec.Ptr // that was answered
+	in                   int      // the process of the present call
 	said                 []string
 	mayFail              bool // the present call has an error to give
 }
 
-// valuesOf are values of a type: clocks, points and streams of a log are a process's own.
+// valuesOf are values of a type. But for the bytes that name what is shared they are a process's own.
 type valuesOf struct {
 	process int
 	of      reflect.Type
 }
 
 func (p *randomProgram) valuesOf(of reflect.Type) valuesOf {
-	if of.Kind() == reflect.Struct {
-		return valuesOf{p.in, of}
+	if of.Kind() == reflect.Slice {
+		return valuesOf{0, of}
 	}
-	return valuesOf{0, of}
+	return valuesOf{p.in, of}
 }
 
 // newRandomProgram has a machine with some of what can be configured, by the bits of a seed.
@@ -77,10 +81,13 @@ func newRandomProgram(seed uint64) *randomProgram {
 	c := Config{
 		Devices: Devices(2, 64*512), PageGranularity: 512, Hazards: seed%8 < 5, Races: seed%8 < 2, NoPeerAccess: seed%16 == 7,
 		FreeWaits: seed%3 == 0, BlockingStreams: seed%5 == 0,
-		Schedule: []Schedule{nil, Lazy(), Random(seed), ByTime(inMilliseconds())}[seed/4%4],
+		Schedule: []Schedule{nil, Lazy(), Random(seed), ByTime(allDurations())}[seed/4%4],
 	}
 	if seed%8 == 6 {
 		c.HostMemory = plainHost{}
+	}
+	if policies := []func(spec.Device) AddressPolicy{nil, nil, RealLike, ProcessLike}; c.HostMemory == nil {
+		c.Addresses = policies[seed/3%4]
 	}
 	if seed%2 == 1 {
 		c.Waits = WaitsDrain
@@ -100,6 +107,9 @@ func newRandomProgram(seed uint64) *randomProgram {
 		if slices.Contains(oftenAsked, m.Name) {
 			p.often = append(p.often, m)
 		}
+		if slices.Contains(mostAsked, m.Name) {
+			p.often = append(p.often, m, m, m, m, m)
+		}
 		switch {
 		case slices.Contains(rarelyAsked, m.Name):
 			p.rare = append(p.rare, m)
@@ -108,6 +118,17 @@ func newRandomProgram(seed uint64) *randomProgram {
 		}
 	}
 	return p
+}
+
+// allDurations are durations of which each counts.
+func allDurations() Durations {
+	d := inMilliseconds()
+	d.Call, d.Memory, d.Page, d.Pin, d.Copies, d.Link = 1, 20, 300, 7*ms, 1, 3
+	d.First = func(name string, operations uint64) (time.Duration, bool) {
+		return time.Duration(operations) * 1000, name == "out"
+	}
+	d.Behind = func(from time.Duration) float64 { return float64(from%7) - 2 }
+	return d
 }
 
 // plainHost is memory of the host that has no addresses.
@@ -133,7 +154,7 @@ func (p *randomProgram) call() {
 	}
 	m := from[p.IntN(len(from))]
 	p.mayFail = slices.Contains(slices.Collect(m.Type.Outs()), reflect.TypeFor[error]())
-	p.in = min(1, p.IntN(6)/4)
+	p.in = p.IntN(6) / 5
 	args := []reflect.Value{reflect.ValueOf(p.both[p.in])}
 	var shown []string
 	for in := 1; in < m.Type.NumIn(); in++ {
@@ -144,8 +165,10 @@ func (p *randomProgram) call() {
 		}
 		args, shown = append(args, v), append(shown, show(v))
 	}
-	if m.Name == "AddHostArea" { // the bytes are those of the range
-		args[2] = reflect.ValueOf(make([]byte, args[1].Interface().(spec.Range).Bytes))
+	if m.Name == "AddHostArea" { // the range is vacant, and has bytes
+		r := spec.Range{Ptr: spec.Ptr(p.one(0x9000, 0x9200, 0x9800)), Bytes: p.one(64, 512, 1024)}
+		args[1], args[2] = reflect.ValueOf(r), reflect.ValueOf(make([]byte, r.Bytes))
+		p.keep(reflect.ValueOf(r.Ptr))
 	}
 	results := m.Func.Call(args)
 	if m.Name == "EndThread" { // a thread that has ended makes no call
@@ -172,6 +195,9 @@ func (p *randomProgram) keep(v reflect.Value) {
 			p.keep(v.Index(i))
 		}
 		return
+	}
+	if ptr, is := v.Interface().(spec.Ptr); is && p.first == 0 {
+		p.first = ptr
 	}
 	switch all := p.values[p.valuesOf(v.Type())]; {
 	case len(all) < 6:
@@ -202,6 +228,8 @@ func show(v reflect.Value) string {
 func (p *randomProgram) end() (all []string) {
 	for _, g := range p.both {
 		g.DrainAll()
+		data, err := g.ReadBack(0, 0, spec.Range{Ptr: p.first, Bytes: 512})
+		all = append(all, fmt.Sprint(data, err))
 		for _, h := range g.Hazards() {
 			all = append(all, h.String())
 		}
@@ -224,6 +252,9 @@ func (p *randomProgram) value(of reflect.Type) reflect.Value {
 	if v, is := p.madeUp(of); is {
 		return reflect.ValueOf(v)
 	}
+	if of == reflect.TypeFor[[]byte]() && p.IntN(2) == 0 {
+		return reflect.ValueOf(p.bytes())
+	}
 	if known := p.values[p.valuesOf(of)]; len(known) > 0 && p.IntN(16) > 0 {
 		v := known[p.IntN(len(known))]
 		if ptr, is := v.Interface().(spec.Ptr); is && p.IntN(6) == 0 {
@@ -236,7 +267,7 @@ func (p *randomProgram) value(of reflect.Type) reflect.Value {
 		return reflect.Value{}
 	case reflect.Slice:
 		if of.Elem().Kind() == reflect.Uint8 {
-			return reflect.ValueOf([]byte("12345678"))
+			return reflect.ValueOf(p.bytes())
 		}
 		v := reflect.MakeSlice(of, 0, 2)
 		for range p.IntN(3) {
@@ -287,13 +318,26 @@ func (p *randomProgram) madeUp(of reflect.Type) (v any, is bool) {
 	return p.madeUpOfParts(of)
 }
 
+func (p *randomProgram) bytes() []byte {
+	data := make([]byte, 1+p.IntN(20))
+	for i := range data {
+		data[i] = byte(p.IntN(3))
+	}
+	return data
+}
+
 func (p *randomProgram) one(of ...uint64) uint64 { return of[p.IntN(len(of))] }
 
 // madeUpOfParts draws the values that have several parts.
 func (p *randomProgram) madeUpOfParts(of reflect.Type) (v any, is bool) {
 	switch of {
 	case reflect.TypeFor[spec.Range]():
-		return spec.Range{Ptr: draw[spec.Ptr](p), Bytes: p.one(0, 1, 8, 8, 64, 64, 512, 512, 1024)}, true
+		r := spec.Range{Ptr: draw[spec.Ptr](p)}
+		if p.IntN(3) > 0 { // the same memory as often before
+			r.Ptr = p.first
+		}
+		r.Bytes = p.one(0, 1, 8, 8, 64, 64, 512, 512, 1024)
+		return r, true
 	case reflect.TypeFor[spec.Launch]():
 		return spec.Launch{
 			Device: draw[spec.Device](p), Stream: draw[spec.Stream](p), Name: draw[string](p), Reads: draw[[]spec.Range](p), Writes: draw[[]spec.Range](p),

@@ -27,8 +27,7 @@ type Edits struct {
 type edit struct {
 	begin, end int
 	text       string
-	closes     bool
-	order      int
+	order      int // below 0 of those that close
 }
 
 func (e *Edits) Replace(begin, end int, text string) {
@@ -40,14 +39,14 @@ func (e *Edits) Insert(at int, text string) { e.Replace(at, at, text) }
 // Wrap puts texts around an expression. An outer expression is wrapped before an inner one.
 func (e *Edits) Wrap(begin, end int, before, after string) {
 	e.Insert(begin, before)
-	e.list = append(e.list, edit{begin: end, end: end, text: after, closes: true, order: -len(e.list)})
+	e.list = append(e.list, edit{begin: end, end: end, text: after, order: -len(e.list)})
 }
 
 // Apply is the part of a text from begin to end, with the edits in it, those at its ends included.
 func (e *Edits) Apply(text string, begin, end int) string {
 	inside := slices.DeleteFunc(slices.Clone(e.list), func(x edit) bool { return x.begin < begin || x.end > end })
 	slices.SortStableFunc(inside, func(a, b edit) int {
-		return cmp.Or(cmp.Compare(a.begin, b.begin), cmp.Compare(rank(a), rank(b)), cmp.Compare(a.order, b.order))
+		return cmp.Or(cmp.Compare(a.begin, b.begin), cmp.Compare(a.order, b.order))
 	})
 	var out strings.Builder
 	at := begin
@@ -58,13 +57,6 @@ func (e *Edits) Apply(text string, begin, end int) string {
 	}
 	out.WriteString(text[at:end])
 	return out.String()
-}
-
-func rank(x edit) int {
-	if x.closes {
-		return 0
-	}
-	return 1
 }
 
 // A Caller calls copies of a function with the function's own arguments.

@@ -5,6 +5,7 @@ import (
 	"go/parser"
 	"go/token"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -22,6 +23,12 @@ func TestApply(t *testing.T) {
 	}
 	if got, want := e.Apply(text, 6, 7), "c)"; got != want {
 		t.Errorf("the last operand is %s, not %s", got, want)
+	}
+	var beside Edits
+	beside.Wrap(3, 6, "<", ">")
+	beside.Wrap(2, 3, "(", ")")
+	if got, want := beside.Apply(text, 0, len(text)), "f((a)< + >b)"; got != want {
+		t.Errorf("beside each other: %s, not %s", got, want)
 	}
 }
 
@@ -64,5 +71,17 @@ func TestOverlay(t *testing.T) {
 	text, err := os.ReadFile(list)
 	if err != nil || strings.Count(string(text), "x.go") != 4 {
 		t.Errorf("%s, %v", text, err)
+	}
+	for _, taken := range []string{"overlay0/x.go", "overlay0/x.go/within", "overlay.json/within"} { // a folder where a file is to be
+		dir := t.TempDir()
+		if err := os.MkdirAll(filepath.Join(dir, taken), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Overlay(dir, map[string]string{"/a/x.go": "package a"}); err == nil {
+			t.Errorf("%s is there, and nothing is said", taken)
+		}
+	}
+	if _, err := Overlay(list, map[string]string{"/a/x.go": "package a"}); err == nil {
+		t.Error("in a file, and nothing is said")
 	}
 }

@@ -48,7 +48,7 @@ var folders = []folder{
 	{"cmd/gaugeblock", []string{"cmd/gaugeblock"}},
 	{"tools/check", []string{"tools/check", "cmd/gaugeblock TestTranscripts"}},
 	{"tools/compare", []string{"tools/compare", "cmd/gaugeblock TestTranscripts"}},
-	{"tools/examine", []string{"tools/examine", "cmd/gaugeblock TestTranscripts|TestExamine"}},
+	{"tools/examine", []string{"tools/examine TestAnswers|TestWholeReport|TestParts|TestWordsOfContracts|TestParseContract|TestFindPair|TestThrown|TestBegins|TestSearched", "tools/examine", "cmd/gaugeblock TestTranscripts|TestExamine"}},
 	{"tools/fit", []string{"tools/fit", "cmd/gaugeblock TestTranscripts"}},
 	{"tools/foreign", []string{"tools/foreign"}},
 	{"tools/release", []string{"tools/release"}},

@@ -29,10 +29,7 @@ func killProcessesWith(word string) {
 
 // killOnce ends those that are there, and says how many they were.
 func killOnce(word string) (found int) {
-	environments, err := filepath.Glob("/proc/[0-9]*/environ")
-	if err != nil {
-		return 0
-	}
+	environments, _ := filepath.Glob("/proc/[0-9]*/environ") // an error is one of the pattern
 	marked := []byte("\x00" + word + "\x00")
 	for _, path := range environments {
 		pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(path)))

@@ -40,11 +40,6 @@ const (
 	orderRecordStream
 	orderInit
 	orderReset
-	orderMemoryFraction
-	orderBaseAllocation
-	orderPoolBegin
-	orderPoolEnd
-	orderPoolRelease
 	orderEndThread
 	orderQuit
 	orderMallocAligned

@@ -15,16 +15,11 @@ import (
 // Functions are the names under which a library exports its functions. Malloc and Free have
 // to be there; the others are hooks of PyTorch's CUDAPluggableAllocator and may be "".
 type Functions struct {
-	Malloc, Free        string
-	RecordStream        string
-	Init                string
-	Reset               string // returns cached memory: "reset" or "empty_cache"
-	MemoryFraction      string
-	BaseAllocation      string
-	BeginAllocateToPool string
-	EndAllocateToPool   string
-	ReleasePool         string
-	Contract            string // gaugeblock_contract
+	Malloc, Free string
+	RecordStream string
+	Init         string
+	Reset        string // returns cached memory: "reset" or "empty_cache"
+	Contract     string // gaugeblock_contract
 
 	// And what PyTorch does not know.
 	MallocAligned string
@@ -170,11 +165,6 @@ func (f *Functions) findHooks(exported []string) {
 		{&f.RecordStream, []string{"record_stream"}},
 		{&f.Init, []string{"init"}},
 		{&f.Reset, []string{"empty_cache", "reset"}},
-		{&f.MemoryFraction, []string{"memory_fraction"}},
-		{&f.BaseAllocation, []string{"base_alloc"}},
-		{&f.BeginAllocateToPool, []string{"begin_allocate_to_pool"}},
-		{&f.EndAllocateToPool, []string{"end_allocate_to_pool"}},
-		{&f.ReleasePool, []string{"release_pool"}},
 		{&f.MallocAligned, []string{"malloc_aligned"}},
 		{&f.Resize, []string{"resize"}},
 		{&f.Sleep, []string{"sleep"}},
@@ -219,9 +209,7 @@ func (f *Functions) roles() []string {
 	var list []string
 	for _, r := range []struct{ role, name string }{
 		{"malloc", f.Malloc}, {"free", f.Free}, {"record_stream", f.RecordStream}, {"init", f.Init}, {"reset", f.Reset},
-		{"memory_fraction", f.MemoryFraction}, {"base_alloc", f.BaseAllocation},
-		{"begin_allocate_to_pool", f.BeginAllocateToPool}, {"end_allocate_to_pool", f.EndAllocateToPool},
-		{"release_pool", f.ReleasePool}, {"contract", f.Contract}, {"malloc_aligned", f.MallocAligned}, {"resize", f.Resize},
+		{"contract", f.Contract}, {"malloc_aligned", f.MallocAligned}, {"resize", f.Resize},
 		{"sleep", f.Sleep}, {"wake", f.Wake}, {"end", f.End},
 	} {
 		if r.name != "" {

@@ -50,7 +50,7 @@ struct Message {
 };
 
 enum Says { Started = 1, Loaded, Failed, Called, Answered, Ended };
-enum Order { Start = 1, Malloc, Free, RecordStream, Init, Reset, MemoryFraction, BaseAllocation, PoolBegin, PoolEnd, PoolRelease, EndThread, Quit, MallocAligned, Resize, Sleep, Wake, End, FunctionDue };
+enum Order { Start = 1, Malloc, Free, RecordStream, Init, Reset, EndThread, Quit, MallocAligned, Resize, Sleep, Wake, End, FunctionDue };
 
 void writeAll(const void *from, size_t bytes) {
 	auto at = static_cast<const char *>(from);
@@ -119,7 +119,7 @@ uint64_t bytesOf(const Place &p, const uint64_t *words) {
 	switch (p.kind) {
 	case Place::Fixed: return p.size;
 	case Place::Many: return words[p.size] * p.factor;
-	default: return words[p.word] == 0 ? 0 : strlen(memoryAt(words[p.word])) + 1;
+	default: return words[p.word] == 0 ? 0 : strlen(memoryAt(words[p.word])); // whoever reads it adds the 0
 	}
 }
 
@@ -290,20 +290,14 @@ void watchMemory() {
 	sigaction(SIGSEGV, &a, nullptr);
 }
 
-using Pool = std::pair<unsigned long long, unsigned long long>; // PyTorch's MempoolId_t
-
-// The functions of the library, by their roles. PyTorch's CUDAPluggableAllocator has the same.
+// The functions of the library, by their roles. PyTorch's CUDAPluggableAllocator has the first five, and others for
+// statistics and pools, which are not examined.
 struct Functions {
 	void *(*malloc)(ssize_t, int, void *);
 	void (*free)(void *, ssize_t, int, void *);
 	void (*record_stream)(void *, void *);
 	void (*init)(int);
 	void (*reset)();
-	void (*memory_fraction)(double, int);
-	void *(*base_alloc)(void *, size_t *);
-	void (*begin_allocate_to_pool)(int, Pool, std::function<bool(void *)>);
-	void (*end_allocate_to_pool)(int, Pool);
-	void (*release_pool)(int, Pool);
 	const char *(*contract)();
 	// and these, which PyTorch has not
 	void *(*malloc_aligned)(ssize_t, size_t, int, void *);
@@ -323,11 +317,6 @@ const Role roles[] = {
 	{"record_stream", reinterpret_cast<void **>(&f.record_stream)},
 	{"init", reinterpret_cast<void **>(&f.init)},
 	{"reset", reinterpret_cast<void **>(&f.reset)},
-	{"memory_fraction", reinterpret_cast<void **>(&f.memory_fraction)},
-	{"base_alloc", reinterpret_cast<void **>(&f.base_alloc)},
-	{"begin_allocate_to_pool", reinterpret_cast<void **>(&f.begin_allocate_to_pool)},
-	{"end_allocate_to_pool", reinterpret_cast<void **>(&f.end_allocate_to_pool)},
-	{"release_pool", reinterpret_cast<void **>(&f.release_pool)},
 	{"contract", reinterpret_cast<void **>(&f.contract)},
 	{"malloc_aligned", reinterpret_cast<void **>(&f.malloc_aligned)},
 	{"resize", reinterpret_cast<void **>(&f.resize)},
@@ -345,11 +334,6 @@ const char *(*errorName)(int);        // cudaGetErrorName
 
 void *pointer(uint64_t word) { return reinterpret_cast<void *>(uintptr_t(word)); }
 uint64_t word(void *p) { return uint64_t(reinterpret_cast<uintptr_t>(p)); }
-
-// only is the filter of a pool that serves the requests for one stream.
-std::function<bool(void *)> only(void *stream) {
-	return [stream](void *s) { return s == stream; };
-}
 
 // perform does what an order says; words are what it is given and answers in.
 void perform(int32_t type, uint64_t *w) {
@@ -382,21 +366,6 @@ void perform(int32_t type, uint64_t *w) {
 	case Sleep: f.sleep(); break;
 	case Wake: f.wake(); break;
 	case End: f.end(); break;
-	case MemoryFraction: {
-		double fraction;
-		memcpy(&fraction, &w[0], sizeof fraction);
-		f.memory_fraction(fraction, int(w[1]));
-		break;
-	}
-	case BaseAllocation: {
-		size_t size = 0;
-		w[0] = word(f.base_alloc(pointer(w[0]), &size));
-		w[1] = size;
-		break;
-	}
-	case PoolBegin: f.begin_allocate_to_pool(int(w[0]), Pool(w[1], w[2]), only(pointer(w[3]))); break;
-	case PoolEnd: f.end_allocate_to_pool(int(w[0]), Pool(w[1], w[2])); break;
-	case PoolRelease: f.release_pool(int(w[0]), Pool(w[1], w[2])); break;
 	}
 }
 
