@@ -40,8 +40,11 @@ func TestReports(t *testing.T) {
 		d.ScanArgs(t, "level", &level)
 		operations := 0
 		d.ScanArgs(t, "operations", &operations)
-		report, err := conformance.Examine(examined[allocator], levels[level],
-			conformance.Against(reference.New), conformance.Operations(operations))
+		options := []conformance.Option{conformance.Against(reference.New), conformance.Operations(operations)}
+		if d.HasArg("contract") {
+			options = append(options, conformance.ForContract(conformance.Contract{Threads: true, DestroysStreams: true, FailingEvents: true, Aligned: d.HasArg("aligned")}))
+		}
+		report, err := conformance.Examine(examined[allocator], levels[level], options...)
 		if err != nil {
 			d.Fatalf(t, "%v", err)
 		}

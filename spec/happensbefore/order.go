@@ -292,6 +292,11 @@ func (o *Order) changed(l *Lane) {
 	if d == nil {
 		return
 	}
+	// Retired ones, for the most part. The lane itself comes after that, as it may be going to change.
+	if len(d.all.changed) > 2*len(o.lanes) {
+		d.gatherAll()
+		d.gatherBlocking()
+	}
 	if !l.inAll {
 		l.inAll = true
 		d.all.changed = append(d.all.changed, l)
@@ -299,10 +304,6 @@ func (o *Order) changed(l *Lane) {
 	if l.blocking && !l.inBlocking {
 		l.inBlocking = true
 		d.blocking.changed = append(d.blocking.changed, l)
-	}
-	if len(d.all.changed) > 2*len(o.lanes) { // retired ones, for the most part
-		d.gatherAll()
-		d.gatherBlocking()
 	}
 }
 

@@ -398,6 +398,32 @@ func TestReusedLane(t *testing.T) {
 	}
 }
 
+// TestLanesThatComeAndGo: a wait for the device covers the latest work, however many lanes there have been.
+func TestLanesThatComeAndGo(t *testing.T) {
+	for i := range 4 {
+		later, blocking := i&1 > 0, i&2 > 0
+		for lanes := range 20 {
+			order := happensbefore.New()
+			if later {
+				order.JoinLater()
+			}
+			var work happensbefore.Epoch
+			for range lanes + 1 {
+				l := order.NewLane(spec.DeviceStream{})
+				if blocking {
+					order.SetBlocking(l)
+				}
+				work = order.Submit(l).Epoch
+				order.Retire(l)
+				order.ForgetLanes(make([]bool, order.Lanes()))
+			}
+			if order.SynchronizeDevice(0); !order.Seen(work) {
+				t.Errorf("joined later: %v, blocking: %v: after %d lanes the device has come to its end, and the latest work is not seen", later, blocking, lanes+1)
+			}
+		}
+	}
+}
+
 // TestClocksNeverFall: to have seen an earlier piece of work as well changes nothing.
 func TestClocksNeverFall(t *testing.T) {
 	var c happensbefore.Clock
