@@ -113,10 +113,7 @@ func (c *csv) read() error {
 	case err != nil:
 		return c.fail("%s", describe(err))
 	}
-	line := text
-	for n := len(line); n > 0 && (line[n-1] == '\n' || line[n-1] == '\r'); n-- {
-		line = line[:n-1]
-	}
+	line := text // with its end, which is trimmed from the last field
 	if bytes.IndexByte(line, '"') >= 0 || bytes.IndexByte(line, 0) >= 0 {
 		return c.fail("quotes and NUL bytes are not read")
 	}
