@@ -123,13 +123,14 @@ func TestQuestions(t *testing.T) {
 	answersAlike(t, "questions", nil, "GAUGEBLOCK_CUDA_DEVICES=2", "GAUGEBLOCK_CUDA_MACHINE="+filepath.Join(t.TempDir(), "machine"))
 }
 
-// TestOpeningFails: an opening of a pool's memory in which a driver call fails leaves nothing behind.
+// TestOpeningFails: an opening of a pool's memory in which a driver call fails leaves nothing behind, and the
+// caller's pointer as it was.
 func TestOpeningFails(t *testing.T) {
 	program := compile(t, "open_fails.c")
 	for _, call := range []string{"ImportPage", "MapPage", "SetAccess"} {
 		machine := "GAUGEBLOCK_CUDA_MACHINE=" + filepath.Join(t.TempDir(), "machine")
 		out, _ := run(t, program, []string{call}, machine)
-		if failed := regexp.MustCompile(`(?m)^cuMemPoolImportPointer.* 2$`).FindAllString(out, -1); len(failed) != 1 || !strings.HasSuffix(out, "\n0 bytes are missing\n") {
+		if failed := regexp.MustCompile(`(?m)^cuMemPoolImportPointer.* 2\nthen the pointer is 7$`).FindAllString(out, -1); len(failed) != 1 || !strings.HasSuffix(out, "\n0 bytes are missing\n") {
 			t.Errorf("%s fails:\n%s", call, out)
 		}
 	}

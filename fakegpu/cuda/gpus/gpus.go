@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+
+	"gaugeblock/fakegpu"
 )
 
 // A GPU is one kind of device.
@@ -54,7 +56,7 @@ var (
 
 // Late is what of Context a process takes only at its first kernel and its first matrix product, and what it takes
 // beside: of cuDNN, and of the second handle of cuBLAS and of cuDNN. It is nothing of GPUs that nobody has measured.
-func (g GPU) Late() (late struct{ Kernel, Product, Plan, SecondProduct, SecondPlan uint64 }) {
+func (g GPU) Late() (late fakegpu.LateMemory) {
 	if g.Context == contextHopper {
 		late.Kernel, late.Product, late.SecondProduct = kernelHopper, productHopper, handleHopper
 		late.Plan, late.SecondPlan = planHopper, planHopper

@@ -212,7 +212,7 @@ func (p *Process) take(gpu gpus.GPU) {
 	p.Attributes = gpu.Attributes()
 	for dev := range spec.Device(p.GPU.DeviceCount()) {
 		if properties, err := p.GPU.Properties(dev); err == nil && properties.TotalMemory > gpu.Context {
-			late := fakegpu.LateMemory(gpu.Late())
+			late := gpu.Late()
 			p.GPU.SetFreeMemory(dev, properties.TotalMemory-gpu.Context+late.Kernel+late.Product)
 			p.GPU.SetLateMemory(dev, late)
 		}

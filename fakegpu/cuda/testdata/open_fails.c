@@ -28,7 +28,9 @@ int main(int count, char **names) {
 	SAY(cuMemAllocFromPoolAsync(&p, 40 << 20, pool, 0)); // of two steps
 	SAY(cuMemPoolExportPointer(&data, p));
 	gaugeblock_fault(names[1], 2, "out_of_memory");
+	q = 7;
 	SAY(cuMemPoolImportPointer(&q, opened, &data));
+	printf("then the pointer is %llu\n", (unsigned long long)q);
 	SAY(cuMemPoolImportPointer(&q, opened, &data));
 	SAY(cuMemFreeAsync(q, 0));
 	SAY(cuMemFreeAsync(p, 0));
