@@ -30,6 +30,15 @@ var sanitizers = []struct {
 		export TSAN_OPTIONS=report_signal_unsafe=0:exitcode=0:log_path=SAID`},
 }
 
+// inThreads asks for memory in four threads at once.
+const inThreads = `import torch, threading
+def work(x):
+    for _ in range(300): x.add_(1); torch.empty(1 << 12, device="cuda")
+threads = [threading.Thread(target=work, args=(torch.ones(1 << 16, device="cuda"),)) for _ in range(4)]
+for t in threads: t.start()
+for t in threads: t.join()
+`
+
 // TestSanitized runs programs of PyTorch on libraries that are built with sanitizers: "make sanitize" asks for it.
 func TestSanitized(t *testing.T) {
 	if !*sanitized {
@@ -44,17 +53,22 @@ func TestSanitized(t *testing.T) {
 				loaded := sanitizedPython(t, folder, python, s.libraries, strings.ReplaceAll(s.variables, "SAID", said))
 				t.Setenv(LibrariesVariable, folder)
 				out := filepath.Join(folder, "out")
+				write(t, folder, "in_threads.py", inThreads)
 				for _, command := range [][]string{
+					{filepath.Join(folder, "in_threads.py")},
 					{"kinds/kinds.py", "lstm_dropout", out, "0"}, {"kinds/kinds.py", "streams_of_experts", out, "0"},
 					{"kinds/kinds.py", "graphed_callables", out, "0"}, {"kinds/kinds.py", "unet_channels_last", out, "0"},
 					{"kinds/kinds.py", "pinned_offload", out, "0"}, {"kinds/kinds.py", "sparse_tensors", out, "0"},
 					{"kinds/kinds.py", "fourier_operator", out, "0"}, {"parallel.py", "ddp", out}, {"parallel.py", "fsdp2", out},
 				} {
 					o, printed := Options{Command: []string{loaded}, GPUs: 1}, &bytes.Buffer{}
-					if command[0] == "parallel.py" {
+					if command[0] == "parallel.py" { // each rank is a process
 						o.Command, o.GPUs = append(o.Command, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"), 2
 					}
-					o.Command = append(append(o.Command, filepath.Join("testdata", command[0])), command[1:]...)
+					if !filepath.IsAbs(command[0]) {
+						command[0] = filepath.Join("testdata", command[0])
+					}
+					o.Command = append(o.Command, command...)
 					o.Output = printed
 					t.Log(command)
 					runs(t, o, 0)

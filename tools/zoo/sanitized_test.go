@@ -55,7 +55,7 @@ func TestSanitized(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, r := range recipes {
-		if !slices.Contains([]string{"cub-cccl", "tms-head", "rmm-devfix-pool", "rmm-ptdsfix-arena"}, r.Name) {
+		if !slices.Contains([]string{"cub-cccl", "rmm-devfix-pool", "rmm-ptdsfix-arena"}, r.Name) {
 			continue
 		}
 		t.Run(r.Name, func(t *testing.T) {
