@@ -124,7 +124,7 @@ func sanitizedPython(t *testing.T, folder, python string, libraries []string, va
 }
 
 // findings are what the sanitizers said of these libraries. That of threads sees nothing of PyTorch's own locks, which
-// are not built for it, and so it says much of PyTorch.
+// are not built for it, nor of the loader's, which frees the variables of a thread that has ended.
 func findings(t *testing.T, folder string) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(folder, "said.*"))
@@ -139,7 +139,7 @@ func findings(t *testing.T, folder string) {
 		}
 		for _, said := range strings.Split(string(text), "==================\n") {
 			ours := func(library string) bool { return strings.Contains(said, "("+library+"+0x") }
-			if slices.ContainsFunc(libraries, ours) || strings.Contains(said, "AddressSanitizer") || strings.Contains(said, "runtime error") {
+			if slices.ContainsFunc(libraries, ours) && !strings.Contains(said, "_dl_deallocate_tls") || strings.Contains(said, "AddressSanitizer") || strings.Contains(said, "runtime error") {
 				t.Errorf("%.3000s", said)
 			}
 		}
