@@ -82,12 +82,15 @@ fuzz:
 	$(GO) test ./model/tlc -run '^$$' -fuzz FuzzCanonicalState -fuzztime $(FUZZTIME)
 	$(GO) test ./tools/check -run '^$$' -fuzz FuzzReader -fuzztime $(FUZZTIME)
 
-# The C of the fake GPU's libraries under the sanitizers of the compiler, called at random, and by libFuzzer for
-# FUZZSECONDS (which needs clang); those above CUDA are called so often.
+# The C and C++ under the sanitizers of the compiler: beside PyTorch, if PYTHONS names one; examining allocators of
+# others, which are as in "make zoo"; called at random, those above CUDA so often; by libFuzzer for FUZZSECONDS, which
+# needs clang.
 FUZZSECONDS ?= 300
 THINCALLS ?= 500000
 .PHONY: sanitize
 sanitize:
+	GAUGEBLOCK_TORCH_PYTHON="$(PYTHONS)" $(GO) test ./tools/run -run TestSanitized -count 1 -v -timeout 0 -args -sanitized
+	$(GO) test ./tools/zoo -run TestSanitized -count 1 -v -timeout 0 -args -sanitized
 	$(GO) test ./fakegpu/cuda -run 'TestAnyCalls|TestAnyThinCalls|TestFuzz' -count 1 -v -timeout 0 -args -fuzz-seconds $(FUZZSECONDS) -thin-calls $(THINCALLS)
 
 # Slow searches: every broken allocator of tests/broken from five seeds, every rule of

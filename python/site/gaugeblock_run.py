@@ -25,6 +25,7 @@ import gaugeblock_values as values
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 FOLDER = os.environ.get("GAUGEBLOCK_RUN_FOLDER", "")
+LIBRARIES = os.environ.get("GAUGEBLOCK_RUN_LIBRARIES", "")  # read once: a program may clear its environment
 HISTORY = os.environ.get("GAUGEBLOCK_RUN_HISTORY", "none")
 HISTORY_ENTRIES = 4_000_000 if HISTORY == "stacks" else 200_000
 PROGRESS_SECONDS = 0.5
@@ -51,16 +52,13 @@ written = False
 
 
 def start():
-    try:
-        open(os.path.join(FOLDER, "loaded"), "w").close()  # who finds no answer knows that it is not for want of this
-    except OSError:
-        pass
+    leave("loaded")  # who finds no answer knows that it is not for want of this
     local = os.environ.get("LOCAL_WORLD_SIZE", "")
     if local.isdigit() and int(local) > int(os.environ["GAUGEBLOCK_CUDA_DEVICES"]):
         os.environ["GAUGEBLOCK_CUDA_DEVICES"] = str(min(int(local), 16))  # as many as torchrun starts processes
     if RANKS != "1" and os.environ["GAUGEBLOCK_CUDA_ADDRESSES"] == "process":
         os.environ["GAUGEBLOCK_CUDA_ADDRESSES"] = "real"  # what NCCL takes was measured beside these
-    load_libraries(os.environ["GAUGEBLOCK_RUN_LIBRARIES"])
+    load_libraries(LIBRARIES)
     os.kill = asking_first(os.kill)
     gaugeblock_imports.Import("torch", prepare, before=tell_cudnn)
 
@@ -94,6 +92,14 @@ def users_libraries():
     return found
 
 
+def leave(name):
+    """A file that says something by being there."""
+    try:
+        open(os.path.join(FOLDER, name), "w").close()
+    except OSError:
+        pass
+
+
 def tell_cudnn():
     """Which cuDNN there is, and which one torch was built with."""
     from importlib import metadata
@@ -121,7 +127,7 @@ def tell_cudnn():
 def cudnn_plans():
     """What is not known of the workspaces that cuDNN's plans were asked for: fakegpu/cuda/thin/cudnn_backend.c."""
     numbers = (ctypes.c_uint64 * 5)()
-    ctypes.CDLL(os.path.join(os.environ["GAUGEBLOCK_RUN_LIBRARIES"], "libcudnn.so.9")).gaugeblock_cudnn_plans(numbers)
+    ctypes.CDLL(os.path.join(LIBRARIES, "libcudnn.so.9")).gaugeblock_cudnn_plans(numbers)
     names = ["asked", "without_library", "not_compiled", "estimated", "largest_estimate"]
     return dict(cudnn, **dict(zip(names, numbers)))
 
@@ -151,6 +157,7 @@ def in_child(_):
 def at_first_use(torch):
     """Called when CUDA is initialized in this process."""
     global other_allocator
+    leave(f"{os.getpid()}.begun")
     if torch.cuda.get_allocator_backend() != "native":  # which has neither statistics nor a history that could be asked for
         other_allocator = torch.cuda.get_allocator_backend()
         watch_for_its_end()
@@ -320,7 +327,7 @@ def nccl_without_memory(trace):
     if not uncaught.endswith(".DistBackendError"):
         return
     lacks = (ctypes.c_uint64 * 2)()
-    ctypes.CDLL(os.path.join(os.environ["GAUGEBLOCK_RUN_LIBRARIES"], "libnccl.so.2")).gaugeblock_nccl_lacks(lacks)
+    ctypes.CDLL(os.path.join(LIBRARIES, "libnccl.so.2")).gaugeblock_nccl_lacks(lacks)
     if lacks[0] == 0:
         return
     while trace.tb_next is not None:

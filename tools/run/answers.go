@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -119,8 +120,25 @@ func collect(folder string) (*Result, error) {
 		}
 		return a.PID - b.PID
 	})
+	if r.Unanswered, err = unanswered(folder); err != nil {
+		return nil, err
+	}
 	r.Lacking = linesOf(filepath.Join(folder, lackingFile))
 	return r, nil
+}
+
+// unanswered are the processes that have begun to use a GPU, and have written no answer.
+func unanswered(folder string) (pids []int, err error) {
+	begun, err := filepath.Glob(filepath.Join(folder, "*.begun"))
+	for _, file := range begun {
+		name := strings.TrimSuffix(file, ".begun")
+		pid, unknown := strconv.Atoi(filepath.Base(name))
+		if _, lacks := os.Stat(name + ".json"); lacks != nil && unknown == nil {
+			pids = append(pids, pid)
+		}
+	}
+	slices.Sort(pids)
+	return pids, err
 }
 
 // linesOf are the different lines of a file, which need not be there.

@@ -20,6 +20,9 @@ func (r *Result) Doubts() (lines []string) {
 	if process == nil {
 		return nil
 	}
+	if n := len(r.Unanswered); n > 0 {
+		lines = append(lines, fmt.Sprintf("%s of %d that used a GPU ended without an answer, and may have needed more", english.Plural(n, "process", ""), n+len(r.Processes)))
+	}
 	for _, line := range append(process.doubts(), r.assumedLine(process)) {
 		if line != "" {
 			lines = append(lines, line)

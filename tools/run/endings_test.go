@@ -15,7 +15,7 @@ func TestEndsOnFullDisk(t *testing.T) {
 		printed, want string
 	}{
 		"snapshot": {"1 << 14", "the memory snapshot could not be written: [Errno 27]", "peak reserved 66.00 MiB"},
-		"both":     {"0", "device 0: peak reserved 69206016 bytes, allocated ", "none could end with an answer"},
+		"both":     {"0", "device 0: peak reserved 69206016 bytes, allocated ", "no answer: 1 process used a GPU, and ended without one"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			folder := t.TempDir()
@@ -78,6 +78,8 @@ func TestEndings(t *testing.T) {
 		"its own":       {takes + "signal.signal(signal.SIGTERM, lambda *_: sys.exit(4))\nos.kill(os.getpid(), signal.SIGTERM)", 4, peak},
 		"child, killed": {takes + "import time\np = os.fork()\nif p == 0: time.sleep(600)\nos.kill(p, signal.SIGTERM)\nassert os.waitpid(p, 0)[1] == 15\ntime.sleep(1)", 0, peak},
 		"killed":        {ended + "p.kill(); p.join(); p.kill()", 0, peak},
+		"child, lost":   {"import os\nif os.fork() == 0:\n    " + strings.ReplaceAll(takes, "\n", "\n    ") + "import ctypes; ctypes.CDLL(None).kill(os.getpid(), 9)\nos.wait()", 0, "no answer: 1 process used a GPU, and ended without one"},
+		"environment":   {takes + "os.environ.clear()", 0, peak}, // which the program clears
 		"two Pythons":   {takes + "import subprocess\nif len(sys.argv) < 2: subprocess.run([sys.executable, sys.argv[0], 'again'], check=True)", 0, peak},
 		"searched":      {"import importlib.util\nimportlib.util.find_spec('torch')\n" + takes, 0, peak}, // as transformers does
 		"much to print": {takes + "for _ in range(64): sys.stderr.write('x' * (1 << 20))", 0, peak},

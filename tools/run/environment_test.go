@@ -184,6 +184,9 @@ func TestAnswers(t *testing.T) {
 		write(t, folder, fmt.Sprintf("%d.json", i), a)
 	}
 	write(t, folder, lackingFile, "b\na\nb\n")
+	for _, name := range []string{"4.begun", "77.begun", "8.begun", "x.begun"} {
+		write(t, folder, name, "")
+	}
 	r, err := collect(folder)
 	if err != nil {
 		t.Fatal(err)
@@ -192,8 +195,8 @@ func TestAnswers(t *testing.T) {
 	for _, a := range r.Processes {
 		order = append(order, fmt.Sprintf("%s/%d", a.Rank, a.PID))
 	}
-	if got := strings.Join(order, " "); got != "/4 /30 8/9 9/2 9/3 10/1" || !slices.Equal(r.Lacking, []string{"a", "b"}) {
-		t.Error(got, r.Lacking)
+	if got := strings.Join(order, " "); got != "/4 /30 8/9 9/2 9/3 10/1" || !slices.Equal(r.Lacking, []string{"a", "b"}) || !slices.Equal(r.Unanswered, []int{8, 77}) {
+		t.Error(got, r.Lacking, r.Unanswered)
 	}
 	write(t, folder, "7.json", "{")
 	if _, err := collect(folder); err == nil || !strings.Contains(err.Error(), "7.json") {

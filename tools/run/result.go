@@ -15,6 +15,8 @@ type Result struct {
 	Assume      string   `json:"assume,omitempty"` // Options.Assume
 	Processes   []Answer `json:"processes"`
 	Lacking     []string `json:"lacking,omitempty"` // functions that were asked for and are not there
+	// Unanswered are the processes that used a GPU and did not end with an answer: they were killed, or go on.
+	Unanswered []int `json:"unanswered,omitempty"`
 	// Settings is what was found out about other settings after a failure: that of the caller, who
 	// has compared them; nil: nothing.
 	Settings *OtherSettings `json:"other_settings,omitempty"`

@@ -11,6 +11,7 @@ import (
 	"gaugeblock/internal/quote"
 	"gaugeblock/spec"
 	"gaugeblock/upstream"
+	"github.com/dustin/go-humanize/english"
 )
 
 func size(bytes uint64) string { return spec.FormatSize(bytes) }
@@ -51,6 +52,9 @@ func (r *Result) silence() string {
 		if other := r.Processes[i].elsewhere(); other != "" {
 			return "no answer: " + other
 		}
+	}
+	if n := len(r.Unanswered); n > 0 {
+		return fmt.Sprintf("no answer: %s used a GPU, and ended without one", english.Plural(n, "process", ""))
 	}
 	return "no process allocated GPU memory through PyTorch, or none could end with an answer"
 }

@@ -31,6 +31,8 @@ func TestVerdict(t *testing.T) {
 		want   []string
 	}{
 		"nothing":           {Result{}, []string{"no process allocated"}},
+		"lost":              {Result{Unanswered: []int{5, 6}}, []string{"no answer: 2 processes used a GPU, and ended without one"}},
+		"one lost":          {Result{Unanswered: []int{5}, Processes: []Answer{{Devices: []Device{ran}}}}, []string{"peak reserved 12.00 GiB", "it did not run out of memory", "1 process of 2 that used a GPU ended without an answer, and may have needed more"}},
 		"no signal":         {Result{Status: 128}, []string{"no process allocated"}},
 		"the first signal":  {Result{Status: 129}, []string{"ended by signal 1\n"}},
 		"another allocator": {Result{Processes: []Answer{{PID: 7, OtherAllocator: "pluggable"}}}, []string{"no answer: process 7 allocates by pluggable, and PyTorch's own"}},

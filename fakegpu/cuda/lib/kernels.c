@@ -47,11 +47,14 @@ static int architecture_for(const Wrapper *w, int device) {
 	return binary != 0 ? binary : ptx;
 }
 
+// Threads that ask for the first time find the same.
 static int architecture_of(Code *code) {
-	if (code->architecture == UNKNOWN) {
-		code->architecture = architecture_for(code->wrapper, 10 * gaugeblock_attribute(75) + gaugeblock_attribute(76));
+	int is = __atomic_load_n(&code->architecture, __ATOMIC_RELAXED);
+	if (is == UNKNOWN) {
+		is = architecture_for(code->wrapper, 10 * gaugeblock_attribute(75) + gaugeblock_attribute(76));
+		__atomic_store_n(&code->architecture, is, __ATOMIC_RELAXED);
 	}
-	return code->architecture;
+	return is;
 }
 
 // What is registered, by the address that the host has for it: a table with open addressing,
