@@ -21,7 +21,7 @@ lint:
 # "go test ./...", which moreover fails if a test is skipped that tests/skips/skips.txt
 # does not expect.
 test:
-	@set -o pipefail; $(GO) test -json ./... | $(GO) run ./tests/skips
+	@set -o pipefail; $(GO) test $(AT_ONCE) -json ./... | $(GO) run ./tests/skips
 
 # The same with all rows of the long tables of tests, of which "go test ./..." takes some.
 .PHONY: test-all
@@ -36,10 +36,12 @@ ALONE = ^Test(.*Undoing|SteadyStateAllocatesNothing|SeveralDriverCallsFail|Every
 	Explore(DiskFull|Memory|Killed)?|NamesWithLineFeeds|Borders|MessagesAreShort|WhatIfOfCutTrace|OtherSettings|Transcripts|MutatedFiles|HostileStrings|$\
 	(EndsOn|BoldOn)Terminal|ReportFolderOfIterations|PageOf.*|StandIns|MadeUp|GoldenTraces|TracesOfFullDevices|InvalidatedCaptures|WrongScale|SeededCompile|Get)$$
 race:
-	@set -o pipefail; $(GO) test -race -short -json -skip '$(ALONE)' \
+	@set -o pipefail; $(GO) test $(AT_ONCE) -race -short -json -skip '$(ALONE)' \
 		$$(grep -rlE --include='*.go' --exclude-dir=testdata $(CONCURRENT) . | xargs -n1 dirname | sort -u | grep -v $(APART)) \
 		| $(GO) run ./tests/skips -short
 
+# Tests wait for programs and for limits of time: three packages at once for two processors.
+ci: export AT_ONCE = -p $(shell expr \( 3 \* $$(getconf _NPROCESSORS_ONLN) + 1 \) / 2)
 ci: build vet lint test-all race
 
 # The releases of PyTorch that tests run beside: fetched once, and kept in the user's cache.
