@@ -189,8 +189,12 @@ func (p *Program) mayDestroyStream(op *trace.Op) bool {
 		p.ownThread(slot) == 0 && p.unused(slot)
 }
 
-// unused reports whether the program can do without a stream.
+// unused reports whether the program can do without a stream. On a device that does not wait nothing could end what
+// keeps a destroyed stream busy: it would be waited for without end.
 func (p *Program) unused(slot int) bool {
+	if !p.header.Waits && p.held(slot) != 0 {
+		return false
+	}
 	for _, m := range p.memory {
 		if m.slot == slot {
 			return false
