@@ -48,22 +48,26 @@ GAUGEBLOCK_API const char *cublasGetStatusString(int status) {
 // Products of matrices know how much there is to do.
 API cublasSgemm_v2(const struct handle *h, int ta, int tb, int m, int n, int k) {
 	(void)ta, (void)tb;
-	return multiply(h == NULL ? NULL : h->stream, "cublasSgemm_v2", m, n, k, 1, OF_SINGLE);
+	NEEDS_HANDLE(h)
+	return multiply(h->stream, "cublasSgemm_v2", m, n, k, 1, OF_SINGLE);
 }
 
 API cublasSgemmStridedBatched(const struct handle *h, int ta, int tb, int m, int n, int k, const void *alpha, const void *a, int la,
 	long long sa, const void *b, int lb, long long sb, const void *beta, void *c, int lc, long long sc, int count) {
 	(void)ta, (void)tb, (void)alpha, (void)a, (void)la, (void)sa, (void)b, (void)lb, (void)sb, (void)beta, (void)c, (void)lc, (void)sc;
-	return multiply(h == NULL ? NULL : h->stream, "cublasSgemmStridedBatched", m, n, k, count, OF_SINGLE);
+	NEEDS_HANDLE(h)
+	return multiply(h->stream, "cublasSgemmStridedBatched", m, n, k, count, OF_SINGLE);
 }
 
 API cublasGemmEx(const struct handle *h, int ta, int tb, int m, int n, int k, const void *alpha, const void *a, int type) {
 	(void)ta, (void)tb, (void)alpha, (void)a;
-	return multiply(h == NULL ? NULL : h->stream, "cublasGemmEx", m, n, k, 1, type);
+	NEEDS_HANDLE(h)
+	return multiply(h->stream, "cublasGemmEx", m, n, k, 1, type);
 }
 
 API cublasGemmStridedBatchedEx(const struct handle *h, int ta, int tb, int m, int n, int k, const void *alpha, const void *a, int type,
 	int la, long long sa, const void *b, int tb2, int lb, long long sb, const void *beta, void *c, int tc, int lc, long long sc, int count) {
 	(void)ta, (void)tb, (void)alpha, (void)a, (void)la, (void)sa, (void)b, (void)tb2, (void)lb, (void)sb, (void)beta, (void)c, (void)tc, (void)lc, (void)sc;
-	return multiply(h == NULL ? NULL : h->stream, "cublasGemmStridedBatchedEx", m, n, k, count, type);
+	NEEDS_HANDLE(h)
+	return multiply(h->stream, "cublasGemmStridedBatchedEx", m, n, k, count, type);
 }
