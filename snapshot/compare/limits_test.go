@@ -33,6 +33,10 @@ func TestLowerBound(t *testing.T) {
 	if l.now != 1024 || l.peak != 1536 {
 		t.Errorf("then now %d, peak %d", l.now, l.peak)
 	}
+	l.request(&history.Workload{Operations: []history.PoolOperation{{}, {Freed: []int32{1}}}}, &history.Request{Kind: history.Other, ID: 1})
+	if l.now != 512 {
+		t.Errorf("after a restore that freed a block now %d", l.now)
+	}
 }
 
 // TestFractionIsFelt: a fraction is felt by settings that are compared with it, unless the record had the same limit.

@@ -6,6 +6,7 @@ import (
 	"gaugeblock/snapshot/history"
 	"gaugeblock/snapshot/play"
 	"gaugeblock/spec"
+	"gaugeblock/upstream"
 )
 
 // TestAsGood: a failure of another request is not as good.
@@ -17,6 +18,34 @@ func TestAsGood(t *testing.T) {
 	}
 	if !asGood(fails(5), fails(5)) || asGood(fails(5), fails(6)) {
 		t.Error("which request fails does not count, or counts twice")
+	}
+}
+
+// TestRecommendedAreFewSettings: of settings that reserve at most a fiftieth more than the best ones, the fewest are recommended.
+func TestRecommendedAreFewSettings(t *testing.T) {
+	for _, test := range []struct {
+		reserved uint64 // by the fewer settings, in MiB; the best reserve 1000
+		retries  int64
+		want     string
+	}{{1000, 0, "max_split_size_mb:64"}, {1020, 0, "max_split_size_mb:64"}, {1021, 0, "max_split_size_mb:64,roundup_power2_divisions:4"}, {1000, 1, "max_split_size_mb:64,roundup_power2_divisions:4"}} {
+		c := &Comparison{Workload: &history.Workload{Settings: history.DefaultSettings()}}
+		for _, p := range []struct {
+			text     string
+			reserved uint64
+			retries  int64
+		}{{"", 5000, 2}, {"max_split_size_mb:64", test.reserved, test.retries}, {"max_split_size_mb:64,roundup_power2_divisions:4", 1000, 0}} {
+			s, err := history.ParseSettings(p.text, upstream.Newest())
+			if err != nil {
+				t.Fatal(err)
+			}
+			bytes := p.reserved * spec.MiB
+			c.Predictions = append(c.Predictions, Prediction{
+				Settings: s, Outcome: play.Outcome{Statistics: play.Statistics{PeakReserved: bytes, Retries: p.retries}}, Runs: []CountedRun{{reserved: Range{bytes, bytes, true}}},
+			})
+		}
+		if got := c.Recommended().Settings.Text; got != test.want {
+			t.Errorf("%+v: %s", test, got)
+		}
 	}
 }
 

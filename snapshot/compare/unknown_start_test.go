@@ -1,7 +1,9 @@
 package compare
 
 import (
+	"errors"
 	"math"
+	"runtime"
 	"testing"
 
 	"gaugeblock/internal/memlimit"
@@ -59,6 +61,37 @@ func again(times int, at spec.Ptr, size uint64) (trace []spec.TraceEntry) {
 		}
 	}
 	return trace
+}
+
+// TestMaxMemory: where the process would need more memory, a comparison makes one run at a time, and then gives up.
+func TestMaxMemory(t *testing.T) {
+	const base = 1 << 30
+	f := &snapshot.File{Segments: []spec.Segment{{Address: base, TotalSize: 2 * spec.MiB, Blocks: []spec.Block{{Address: base, Size: 2 * spec.MiB, State: spec.Inactive}}}}, DeviceTraces: make([][]snapshot.TraceEntry, 1)}
+	for _, e := range append([]spec.TraceEntry{{Action: spec.ActionSegmentAlloc, Addr: base, Size: 2 * spec.MiB}}, again(200, base, 512)...) {
+		f.DeviceTraces[0] = append(f.DeviceTraces[0], snapshot.TraceEntry{TraceEntry: e, Context: &snapshot.Context{}})
+	}
+	w, err := play.FromSnapshot(f, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	runtime.GC() // which finds how much is in use
+	for _, jobs := range []int{1, 2} {
+		for most, enough := range map[uint64]bool{0: true, 1: false} {
+			last, left, again := 0, 0, false
+			c, err := Compare(w, Options{Settings: []string{"max_split_size_mb:32"}, MaxMemory: most, Jobs: jobs, Present: true, Progress: func(done, total int) {
+				last, left, again = done, total-done, again || done < last
+			}})
+			if excess := new(memlimit.ExcessError); errors.As(err, &excess) == enough || (c != nil) != enough {
+				t.Errorf("at most %d bytes, %d jobs: an answer %v, %v", most, jobs, c != nil, err)
+			}
+			if again != (jobs == 2 && !enough) {
+				t.Errorf("at most %d bytes, %d jobs: it is made again: %v", most, jobs, again)
+			}
+			if enough && (left != 0 || len(c.Predictions) != 2 || c.Predictions[0].Asked == c.Predictions[1].Asked) {
+				t.Errorf("%d jobs: %d runs are left, %d predictions", jobs, left, len(c.Predictions))
+			}
+		}
+	}
 }
 
 // TestMargin: by how much a prediction may miss, and from where on a program repeats itself.

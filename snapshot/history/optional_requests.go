@@ -3,30 +3,16 @@ package history
 // What a record shows of requests that fail: whether the program goes on after them, and
 // which requests it can do without.
 
-// firstFailure is the first request that failed in the recorded run, -1 if none did.
-func (w *Workload) firstFailure() int {
-	if w.Unrecorded.OOMs == 0 {
-		return -1
-	}
-	for i := range w.Requests {
-		if w.Requests[i].Kind == FailedMalloc {
-			return i
-		}
-	}
-	return -1
-}
-
 // GoesOnAfterFailures reports whether the recorded program requested memory after a
 // request of it had failed.
 func (w *Workload) GoesOnAfterFailures() bool {
-	first := w.firstFailure()
-	if first < 0 {
-		return false
-	}
-	for i := first + 1; i < len(w.Requests); i++ {
-		if k := w.Requests[i].Kind; k == Malloc || k == FailedMalloc {
+	failed := false
+	for i := range w.Requests {
+		k := w.Requests[i].Kind
+		if failed && (k == Malloc || k == FailedMalloc) {
 			return true
 		}
+		failed = failed || k == FailedMalloc
 	}
 	return false
 }

@@ -27,6 +27,31 @@ func TestFreesSmall(t *testing.T) {
 	}
 }
 
+// TestWanted: pages are mapped for the segment of their request, of which the fraction is compared with the whole before the first pages.
+func TestWanted(t *testing.T) {
+	const mapped, fixed, alloc = spec.ActionSegmentMap, spec.ActionSegmentAlloc, spec.ActionAlloc
+	for _, test := range []struct {
+		trace []spec.Action // of 2 MiB each
+		bytes uint64        // for the last page or segment, in MiB
+		known bool
+	}{
+		{[]spec.Action{fixed, alloc}, 2, true}, {[]spec.Action{mapped, alloc}, 20, true}, {[]spec.Action{alloc, mapped, alloc}, 20, true}, {[]spec.Action{mapped, mapped, alloc}, 2, false},
+		{[]spec.Action{alloc, mapped, mapped, alloc}, 2, false}, {[]spec.Action{mapped, spec.ActionOOM}, 2, false}, {[]spec.Action{mapped}, 2, false},
+	} {
+		f := &segmentFreeReader{settings: DefaultSettings()}
+		last := 0
+		for i, a := range test.trace {
+			f.trace = append(f.trace, snapshot.TraceEntry{TraceEntry: spec.TraceEntry{Action: a, Size: 2 * spec.MiB}, Context: NoContext})
+			if a == mapped || a == fixed {
+				last = i
+			}
+		}
+		if bytes, known := f.wanted(last); bytes != test.bytes*spec.MiB || known != test.known {
+			t.Errorf("%v: %d MiB, %v", test.trace, bytes/spec.MiB, known)
+		}
+	}
+}
+
 // TestSegmentFrees has short histories, and what they show of empty_cache and the limit.
 // Sizes are in MiB.
 func TestSegmentFrees(t *testing.T) {

@@ -25,4 +25,7 @@ func TestDifferentSegments(t *testing.T) {
 			t.Errorf("%s: %+v", test.what, got)
 		}
 	}
+	if got := differentSegments(segment(spec.Inactive, 0), nil, true); got == nil || got.Kind != SegmentNumber || got.Numbers != [2]int{1, 0} {
+		t.Errorf("a segment is missing: %+v", got)
+	}
 }

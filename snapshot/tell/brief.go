@@ -199,11 +199,7 @@ func (c Answer) unallocatedInBrief(now *compare.Prediction) string {
 // lessMemory is what helps where no setting does, and what holds most when the request fails.
 func (c Answer) lessMemory(behind string) string {
 	const text = "smaller batches, or free memory earlier"
-	oom := c.Failing()
-	if oom == nil {
-		return text + behind
-	}
-	holders := compare.LargestHolders(c.Workload, oom.Request, 1)
+	holders := compare.LargestHolders(c.Workload, c.Failing().Request, 1)
 	if len(holders) == 0 || holders[0].Entry == nil {
 		return text + behind
 	}
@@ -235,10 +231,9 @@ func (c Answer) briefTry() string {
 	case c.Sureness() == compare.UnknownVerdict:
 		return "record from the start: this record is not reproduced, so nothing can be advised"
 	case p != nil && p.Fraction > 0:
-		if call := fmt.Sprintf("%s, and set_per_process_memory_fraction(%s)", nameOf(p), c.fractionText(p.Fraction)); brief.Fits(call) {
-			return call
-		}
-		return fmt.Sprintf("%s, and a memory fraction of %s: see --why", nameOf(p), spec.FormatSize(p.Fraction))
+		const beside = ", and a memory fraction of "
+		call, size := fmt.Sprintf("%s, and set_per_process_memory_fraction(%s)", nameOf(p), c.fractionText(p.Fraction)), spec.FormatSize(p.Fraction)
+		return brief.FirstThatFits(call, nameOf(p)+beside+size+": see --why", "the settings that --why names (PYTORCH_ALLOC_CONF)"+beside+size)
 	case p != nil:
 		return c.settingsInBrief(p)
 	case c.MayBeBetter() != nil:

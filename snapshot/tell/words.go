@@ -75,7 +75,7 @@ func difference(d *play.Difference) string {
 	entry := func(e *spec.TraceEntry) string { return fmt.Sprintf("%s of %s", e.Action, spec.FormatSize(e.Size)) }
 	switch s := d.Segments[0]; d.Kind {
 	case play.EntryAfterEnd:
-		return "after the last recorded entry there is a " + entry(&d.Replayed)
+		return "after the last recorded entry there is " + entry(&d.Replayed)
 	case play.OtherEntry, play.OtherStream, play.OtherAddress:
 		where := map[play.DifferenceKind]string{play.OtherStream: " on another stream", play.OtherAddress: " at another address"}[d.Kind]
 		return fmt.Sprintf("entry %d of the record is %s, and its replay has %s%s", d.Entry, entry(&d.Recorded), entry(&d.Replayed), where)
