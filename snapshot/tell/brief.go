@@ -235,10 +235,9 @@ func (c Answer) briefTry() string {
 	case c.Sureness() == compare.UnknownVerdict:
 		return "record from the start: this record is not reproduced, so nothing can be advised"
 	case p != nil && p.Fraction > 0:
-		if call := fmt.Sprintf("%s, and set_per_process_memory_fraction(%s)", nameOf(p), c.fractionText(p.Fraction)); brief.Fits(call) {
-			return call
-		}
-		return fmt.Sprintf("%s, and a memory fraction of %s: see --why", nameOf(p), spec.FormatSize(p.Fraction))
+		fraction := fmt.Sprintf("a memory fraction of %s: see --why", spec.FormatSize(p.Fraction))
+		call := fmt.Sprintf("%s, and set_per_process_memory_fraction(%s)", nameOf(p), c.fractionText(p.Fraction))
+		return brief.FirstThatFits(call, nameOf(p)+", and "+fraction, "the settings that --why names (PYTORCH_ALLOC_CONF), and a memory fraction")
 	case p != nil:
 		return c.settingsInBrief(p)
 	case c.MayBeBetter() != nil:
@@ -259,22 +258,13 @@ func (c Answer) briefTry() string {
 	return c.lessMemory(": no compared setting is sure to suffice")
 }
 
-// settingsInBrief is the command that sets what is advised, with its condition: the first form that fits.
+// settingsInBrief is the command that sets what is advised, with its condition: the first form that fits. Settings
+// are told whole or not at all.
 func (c Answer) settingsInBrief(p *compare.Prediction) string {
-	condition := ""
+	behind, comment := "", ""
 	if p.OOMRuns() > 0 && p.Fits() > 0 {
-		condition = fmt.Sprintf("if the limit is %s or more", spec.FormatSizeUp(p.Fits()))
+		condition := fmt.Sprintf("if the limit is %s or more", spec.FormatSizeUp(p.Fits()))
+		behind, comment = ", "+condition, "   # "+condition
 	}
-	named := "the settings " + nameOf(p) + " (PYTORCH_ALLOC_CONF)"
-	switch export := c.Export(); {
-	case condition == "" && brief.Fits(export):
-		return export
-	case condition == "":
-		return named
-	case brief.Fits(export + "   # " + condition):
-		return export + "   # " + condition
-	case brief.Fits(named + ", " + condition):
-		return named + ", " + condition
-	}
-	return "the settings that --why names (PYTORCH_ALLOC_CONF), " + condition
+	return brief.FirstThatFits(c.Export()+comment, "the settings "+nameOf(p)+" (PYTORCH_ALLOC_CONF)"+behind, "the settings that --why names (PYTORCH_ALLOC_CONF)"+behind)
 }
