@@ -254,22 +254,13 @@ func (c Answer) briefTry() string {
 	return c.lessMemory(": no compared setting is sure to suffice")
 }
 
-// settingsInBrief is the command that sets what is advised, with its condition: the first form that fits.
+// settingsInBrief is the command that sets what is advised, with its condition: the first form that fits. Settings
+// are told whole or not at all.
 func (c Answer) settingsInBrief(p *compare.Prediction) string {
-	condition := ""
+	behind, comment := "", ""
 	if p.OOMRuns() > 0 && p.Fits() > 0 {
-		condition = fmt.Sprintf("if the limit is %s or more", spec.FormatSizeUp(p.Fits()))
+		condition := fmt.Sprintf("if the limit is %s or more", spec.FormatSizeUp(p.Fits()))
+		behind, comment = ", "+condition, "   # "+condition
 	}
-	named := "the settings " + nameOf(p) + " (PYTORCH_ALLOC_CONF)"
-	switch export := c.Export(); {
-	case condition == "" && brief.Fits(export):
-		return export
-	case condition == "":
-		return named
-	case brief.Fits(export + "   # " + condition):
-		return export + "   # " + condition
-	case brief.Fits(named + ", " + condition):
-		return named + ", " + condition
-	}
-	return "the settings that --why names (PYTORCH_ALLOC_CONF), " + condition
+	return brief.FirstThatFits(c.Export()+comment, "the settings "+nameOf(p)+" (PYTORCH_ALLOC_CONF)"+behind, "the settings that --why names (PYTORCH_ALLOC_CONF)"+behind)
 }
