@@ -33,7 +33,7 @@ test-all:
 CONCURRENT = '^[[:space:]]*go (func|[a-z])|\.Go\(|"gaugeblock/internal/inorder"'
 APART = -e /internal/refinement -e /model/induction -e /tests/mutants -e /tests/tla/
 ALONE = ^Test(.*Undoing|SteadyStateAllocatesNothing|SeveralDriverCallsFail|EveryDriverCall(Fails|Panics)|DetectorDoesNotGrow|ScriptOnRecordings|$\
-	Explore(DiskFull|Memory|Killed)?|NamesWithLineFeeds|Borders|MessagesAreShort|WhatIfOfCutTrace|OtherSettings|Transcripts|MutatedFiles|HostileStrings|$\
+	Explore(DiskFull|Memory|Killed)|NamesWithLineFeeds|Borders|MessagesAreShort|WhatIfOfCutTrace|OtherSettings|Transcripts|MutatedFiles|HostileStrings|$\
 	(EndsOn|BoldOn)Terminal|ReportFolderOfIterations|PageOf.*|StandIns|MadeUp|GoldenTraces|TracesOfFullDevices|InvalidatedCaptures|WrongScale|SeededCompile|Get)$$
 race:
 	@set -o pipefail; $(GO) test $(AT_ONCE) -race -short -json -skip '$(ALONE)' \
