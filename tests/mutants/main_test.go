@@ -78,6 +78,7 @@ var folders = []folder{
 	{"internal/signals", []string{"tools/run"}},
 	{"internal/similar", []string{"internal/similar", "spec/settings"}},
 	{"internal/sizes", []string{"internal/sizes"}},
+	{"internal/torchversion", []string{"tools/torch/wheel", "tools/replay"}},
 	{"model/abstract/refinement", []string{"model/abstract", "internal/refinement"}},
 	{"model/digest", []string{"model/digest"}},
 	{"tla", []string{"tla"}},

@@ -10,6 +10,7 @@ import (
 	"github.com/dustin/go-humanize/english"
 
 	"gaugeblock/internal/quote"
+	"gaugeblock/internal/torchversion"
 )
 
 // Result is what came of the replay of one trace. At most one of
@@ -146,7 +147,7 @@ func (t *Tally) Add(r *Result) {
 	}
 	if r.Rules != "" && !slices.Contains(t.Rules, r.Rules) {
 		t.Rules = append(t.Rules, r.Rules)
-		slices.SortFunc(t.Rules, compareReleases)
+		slices.SortFunc(t.Rules, func(a, b string) int { return cmp.Or(torchversion.Compare(a, b), cmp.Compare(a, b)) })
 	}
 	t.Traces++
 	t.Operations += r.Operations
@@ -162,16 +163,6 @@ func (t *Tally) Add(r *Result) {
 	if r.NotSupported != "" {
 		t.NotSupported++
 	}
-}
-
-// compareReleases orders releases of PyTorch, the oldest first: 2.9 is before 2.10, and 2.11 before 2.11+rocm.
-func compareReleases(a, b string) int {
-	number := func(release string) (n [2]int) {
-		fmt.Sscanf(release, "%d.%d", &n[0], &n[1])
-		return n
-	}
-	x, y := number(a), number(b)
-	return cmp.Or(slices.Compare(x[:], y[:]), cmp.Compare(a, b))
 }
 
 // String leaves out what did not occur, except for the exact ones. If all are exact, it

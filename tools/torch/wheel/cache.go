@@ -10,6 +10,7 @@ import (
 
 	"gaugeblock/internal/cache"
 	"gaugeblock/internal/quote"
+	"gaugeblock/internal/torchversion"
 )
 
 // folder is where a release is, or would be.
@@ -69,7 +70,7 @@ func Have() (list []string) {
 			list = append(list, version)
 		}
 	}
-	slices.SortFunc(list, Compare)
+	slices.SortFunc(list, torchversion.Compare)
 	return list
 }
 
@@ -101,12 +102,4 @@ func Resolve(text string) (version string, err error) {
 		}
 	}
 	return text + ".0", nil
-}
-
-// Compare orders versions.
-func Compare(a, b string) int {
-	var x, y [3]int
-	fmt.Sscanf(a, "%d.%d.%d", &x[0], &x[1], &x[2])
-	fmt.Sscanf(b, "%d.%d.%d", &y[0], &y[1], &y[2])
-	return slices.Compare(x[:], y[:])
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"gaugeblock/internal/quote"
+	"gaugeblock/internal/torchversion"
 )
 
 // pipThat makes a shell script python3, which answers pip's two commands: where the wheel of 2.14.1 is, and
@@ -149,7 +150,7 @@ func TestCompare(t *testing.T) {
 	inOrder := []string{"2.8.0", "2.8.1", "2.9.0", "2.10.0", "2.10.9", "2.10.10", "2.11.0"}
 	for i, a := range inOrder {
 		for j, b := range inOrder {
-			if got := Compare(a, b); got != cmp.Compare(i, j) {
+			if got := torchversion.Compare(a, b); got != cmp.Compare(i, j) {
 				t.Errorf("%s and %s: %d", a, b, got)
 			}
 		}

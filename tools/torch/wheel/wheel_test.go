@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"gaugeblock/internal/allrows"
+	"gaugeblock/internal/torchversion"
 	"gaugeblock/upstream"
 )
 
@@ -253,7 +254,7 @@ func TestListed(t *testing.T) {
 		if len(lineOf(v)) != len(v)+3*65 {
 			t.Errorf("the line of %s is %s", v, lineOf(v))
 		}
-		if i > 0 && Compare(versions[i-1], v) >= 0 {
+		if i > 0 && torchversion.Compare(versions[i-1], v) >= 0 {
 			t.Errorf("%s is behind %s", v, versions[i-1])
 		}
 	}
