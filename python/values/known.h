@@ -29,18 +29,31 @@ struct Bytes {
 // What is known of floating-point numbers is masks and positions. Numbers that rest on something unknown (weights of
 // small models are random) decide little, and all that is done with them would be computed.
 constexpr size_t most_of_floats = size_t(1) << 20, most_of_assumed_floats = size_t(1) << 17, most_of_integers = size_t(1) << 30;
+// The weights of a quantised model are integers as well, and the host need not have room for them: so much is kept in
+// all, and beyond it only what is little.
+constexpr size_t most_of_all = size_t(1) << 31, little = size_t(1) << 16;
 
 // The lock is held by who touches the table; operators call each other.
 inline std::recursive_mutex lock;
 inline std::map<uintptr_t, Bytes> table;
+inline size_t held = 0; // bytes of all that is in the table
 
-inline void forget(uintptr_t address) { table.erase(address); }
+inline auto erase(std::map<uintptr_t, Bytes>::iterator i) {
+	held -= i->second.size;
+	return table.erase(i);
+}
+
+inline void forget(uintptr_t address) {
+	if (auto i = table.find(address); i != table.end()) {
+		erase(i);
+	}
+}
 
 // forget_range forgets what begins in memory that is allocated or freed.
 inline void forget_range(uintptr_t address, size_t bytes) {
 	std::lock_guard<std::recursive_mutex> guard(lock);
 	for (auto i = table.lower_bound(address); i != table.end() && i->first < address + std::max<size_t>(bytes, 1);) {
-		i = table.erase(i);
+		i = erase(i);
 	}
 }
 
@@ -75,6 +88,7 @@ inline Bytes *make(uintptr_t address, size_t size, State state) {
 		b.at = static_cast<char *>(std::calloc(1, size + 64));
 		TORCH_CHECK(b.at != nullptr, "gaugeblock: no memory for ", size, " bytes of values");
 		b.room = c10::Storage(c10::Storage::use_byte_size_t(), size + 64, c10::DataPtr(b.at, b.at, std::free, at::kCPU));
+		held += size - b.size;
 		b.size = size;
 	}
 	b.state = state;
@@ -84,7 +98,9 @@ inline Bytes *make(uintptr_t address, size_t size, State state) {
 
 // take makes the bytes of a storage those of a tensor of the host that nobody else has.
 inline void take(uintptr_t address, size_t size, State state, const at::Tensor &value) {
-	table[address] = {value.storage(), static_cast<char *>(value.data_ptr()), size, state, 0};
+	Bytes &b = table[address];
+	held += size - b.size;
+	b = {value.storage(), static_cast<char *>(value.data_ptr()), size, state, 0};
 }
 
 // Tensors that have their bytes in device memory, one behind another.
@@ -100,9 +116,19 @@ inline size_t bytes(const at::Tensor &t) { return t.unsafeGetTensorImpl()->unsaf
 inline bool integral(const at::Tensor &t) { return at::isIntegralType(t.scalar_type(), /*includeBool=*/true); }
 inline bool whole(const at::Tensor &t) { return size_t(t.numel()) * t.itemsize() >= bytes(t); }
 
+// room reports whether so many bytes more may be kept.
+inline bool room(size_t bytes) { return bytes <= little || held + bytes <= most_of_all; }
+
 inline bool kept(const at::Tensor &t) {
 	size_t n = bytes(t);
-	return integral(t) ? n <= most_of_integers : at::isFloatingType(t.scalar_type()) && n <= most_of_floats;
+	if (!integral(t)) {
+		return at::isFloatingType(t.scalar_type()) && n <= most_of_floats;
+	}
+	if (n <= little) {
+		return true;
+	}
+	std::lock_guard<std::recursive_mutex> guard(lock);
+	return n <= most_of_integers && (find(base(t)) != nullptr || room(n));
 }
 
 inline State state(const at::Tensor &t) {

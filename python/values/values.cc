@@ -867,7 +867,9 @@ void uploaded(void *to, const void *from, size_t bytes) {
 			return; // into the middle of something
 		}
 	}
-	std::memcpy(known::make(address, bytes, State::exact)->at, from, bytes);
+	if (known::find(address) != nullptr || known::room(bytes)) {
+		std::memcpy(known::make(address, bytes, State::exact)->at, from, bytes);
+	}
 }
 
 // Libraries copy memory without operators: what is known of the source is known of the copy.
@@ -881,6 +883,10 @@ void transferred(void *to, const void *from, size_t bytes, int sure) {
 		if (target != nullptr) {
 			known::forget(reinterpret_cast<uintptr_t>(to) - place);
 		}
+		return;
+	}
+	if (target == nullptr && !known::room(bytes)) {
+		known::forget(reinterpret_cast<uintptr_t>(to));
 		return;
 	}
 	if (target == nullptr) {

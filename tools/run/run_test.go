@@ -277,6 +277,25 @@ func TestTorchAssumed(t *testing.T) {
 	}
 }
 
+// Beyond 2 GiB of integers only what is little is kept, until memory is free again.
+func TestTorchManyIntegers(t *testing.T) {
+	program := `
+import torch
+def ones(n):
+    return torch.ones(n, dtype=torch.uint8, device="cuda")
+before, much = ones(1 << 20), [torch.empty(1 << n, dtype=torch.uint8, device="cuda") for n in range(30, 19, -1)]
+beyond = ones(1 << 20)
+copied = torch.ones(1 << 20, dtype=torch.uint8).cuda()
+sums = [int(x.sum()) for x in (before, beyond, copied, ones(1 << 16))]
+del much
+sums.append(int(ones(1 << 20).sum()))
+assert sums == [1 << 20, 0, 0, 1 << 16, 1 << 20], sums
+`
+	for _, python := range pythons(t) {
+		runs(t, Options{Command: []string{python, "-c", program}}, 0)
+	}
+}
+
 // Loops that wait for a value that is not known are taken to end, if they are not told to wait, and who waits in vain is told.
 func TestTorchWaits(t *testing.T) {
 	for _, python := range pythons(t) {
