@@ -10,13 +10,13 @@ import (
 
 	"github.com/cockroachdb/datadriven"
 
-	"gaugeblock/fakegpu"
 	"gaugeblock/internal/kept"
 )
 
-// TestFaultsOfStories tells each story again with one call of the driver that fails, the first or the last of each that the
-// story makes: what is said then, and what the device has not got back in the end, stays as it was. testdata/faults.txt
-// has for each story and call the first error, how many things are left, and a checksum of all that is said:
+// TestFaultsOfStories tells each story again, and each time another call of the device or the allocator fails, alone or
+// with the next one. What is said then, which calls are made, and what the device has not got back in the end, stays as it
+// was. testdata/faults.txt has for each story and call how often it was made, the first errors, how many things are left
+// in all, and a checksum of all that is said:
 //
 //	go test ./tests/graphtree -run TestFaultsOfStories -rewrite-answers
 func TestFaultsOfStories(t *testing.T) {
@@ -26,93 +26,89 @@ func TestFaultsOfStories(t *testing.T) {
 	}
 	var got strings.Builder
 	for _, path := range paths {
-		for number, calls := range tell(t, path, "", 0, 0).calls {
-			for _, call := range slices.Sorted(maps.Keys(calls)) {
-				for _, nth := range slices.Compact([]uint64{1, calls[call]}) {
-					told := tell(t, path, call, nth, number)
-					fmt.Fprintf(&got, "%s %d %s %d: %s, %d left, all %s\n", filepath.Base(path), number, call, nth, told.firstError(), len(told.leaks), kept.Sum(told.text.String()+strings.Join(told.leaks, "\n")))
+		for number, lines := range storiesOf(t, path) {
+			whole := tell(t, lines)
+			fmt.Fprintf(&got, "%s %d: %d calls, all %s\n", filepath.Base(path), number, len(whole.steps.names), kept.Sum(whole.all()))
+			of := map[string]*strings.Builder{}
+			left := map[string]int{}
+			for i, name := range whole.steps.names {
+				if of[name] == nil {
+					of[name] = &strings.Builder{}
 				}
+				for _, told := range []*told{tell(t, lines, i+1), tell(t, lines, i+1, i+2)} {
+					for _, failed := range told.steps.failed() {
+						if !strings.Contains(told.text.String(), failed+" fails") {
+							t.Errorf("%s %d: the fault of %s (call %d) is not told:\n%s", filepath.Base(path), number, failed, i+1, told.text.String())
+						}
+					}
+					of[name].WriteString(told.all())
+					left[name] += len(told.leaks)
+				}
+			}
+			for _, name := range slices.Sorted(maps.Keys(of)) {
+				fmt.Fprintf(&got, "	%s: %d left, all %s\n", name, left[name], kept.Sum(of[name].String()))
 			}
 		}
 	}
 	kept.Compare(t, "testdata/faults.txt", got.String())
 }
 
-// toldWithFault is what came of the stories of a file.
-type toldWithFault struct {
-	text  strings.Builder // of the story with the fault
+// told is what came of a story.
+type told struct {
+	text  strings.Builder
+	steps *steps
 	leaks []string
-	calls []map[string]uint64 // of the driver, by story
 }
 
-// firstError is the first error that is said.
-func (w *toldWithFault) firstError() string {
-	for line := range strings.Lines(w.text.String()) {
-		if _, said, is := strings.Cut(line, "error: "); is {
-			return strings.TrimSpace(said)
-		}
-	}
-	return "no error"
+func (w *told) all() string {
+	return w.text.String() + w.steps.log.String() + strings.Join(w.leaks, "\n")
 }
 
 // ended is why a story with a fault cannot go on.
 type ended struct{ error }
 
-// tell tells the stories of a file. In one of them a call of the driver fails.
-func tell(t *testing.T, path, call string, nth uint64, number int) *toldWithFault {
-	told := &toldWithFault{}
-	var s *story
-	over := false
-	end := func() {
-		if s != nil {
-			told.calls = append(told.calls, map[string]uint64{})
-			for _, c := range s.gpu.Calls() {
-				told.calls[len(told.calls)-1][c.Call] = c.Count
-			}
-			if s.faulty {
-				fmt.Fprintln(&told.text, said(s.manager.Shutdown()))
-				told.leaks = s.gpu.Leaks()
-			}
-		}
-		over = false
-	}
-	stories := 0
+// storiesOf are the lines of each story of a file.
+func storiesOf(t *testing.T, path string) (stories [][]datadriven.TestData) {
 	datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) (same string) {
-		same = d.Expected
 		if d.Cmd == "new" {
-			end()
-			if s = newStory(t, d); call != "" && stories == number {
-				made := uint64(0)
-				for _, c := range s.gpu.Calls() {
-					if c.Call == call {
-						made = c.Count
-					}
-				}
-				s.faulty = true
-				if nth > made {
-					s.must(s.gpu.FailCall(call, int(nth-made), fakegpu.UnknownError(call)))
-				}
-			}
-			stories++
-			return same
+			stories = append(stories, nil)
 		}
-		if s.t, s.d = t, d; over || call != "" && !s.faulty {
-			return same
-		}
+		stories[len(stories)-1] = append(stories[len(stories)-1], *d)
+		return d.Expected
+	})
+	return stories
+}
+
+// tell tells a story in which some calls fail.
+func tell(t *testing.T, lines []datadriven.TestData, fails ...int) *told {
+	w := &told{steps: &steps{fails: fails}}
+	var s *story
+	line := func(d *datadriven.TestData) (over bool) {
 		defer func() {
 			if e, is := recover().(ended); is {
 				over = true
-				fmt.Fprintln(&told.text, d.Cmd, e.error)
+				fmt.Fprintln(&w.text, d.Cmd, e.error)
 			}
 		}()
-		if s.faulty && d.Cmd != "call" && slices.ContainsFunc(s.names(), func(name string) bool { return s.tensors[name] == nil }) && (d.Cmd == "drop" || d.Cmd == "read") {
-			return same // what a call that failed would have returned
+		if d.Cmd == "new" {
+			s = newStory(t, d, w.steps)
+			return false
 		}
-		if answer := commands[d.Cmd](s); s.faulty {
-			fmt.Fprintln(&told.text, d.Cmd, answer)
+		s.t, s.d = t, d
+		if (d.Cmd == "drop" || d.Cmd == "read") && slices.ContainsFunc(s.names(), func(name string) bool { return s.tensors[name] == nil }) {
+			return false // what a call that failed would have returned
 		}
-		return same
-	})
-	end()
-	return told
+		fmt.Fprintln(&w.text, d.Cmd, commands[d.Cmd](s))
+		return false
+	}
+	for i := range lines {
+		if line(&lines[i]) {
+			break
+		}
+	}
+	if s != nil {
+		fmt.Fprintln(&w.text, said(s.manager.Shutdown()))
+		w.leaks = s.gpu.Leaks()
+	}
+	return w
 }

@@ -40,7 +40,7 @@ func TestTranscripts(t *testing.T) {
 		var s *story
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
 			if d.Cmd == "new" {
-				s = newStory(t, d)
+				s = newStory(t, d, nil)
 				return ""
 			}
 			command := commands[d.Cmd]
@@ -93,13 +93,13 @@ type story struct {
 	tensors   map[string]*graphtree.Tensor
 	segments  []spec.Segment // of the pool, as they came
 	calls     int
-	faulty    bool // it may end early
+	steps     *steps // of a story that may end early
 }
 
 var pool = spec.PoolID{User: 1}
 
-func newStory(t *testing.T, d *datadriven.TestData) *story {
-	s := &story{t: t, d: d, functions: map[string]*graphtree.Function{}, tensors: map[string]*graphtree.Tensor{}}
+func newStory(t *testing.T, d *datadriven.TestData, steps *steps) *story {
+	s := &story{t: t, d: d, steps: steps, functions: map[string]*graphtree.Function{}, tensors: map[string]*graphtree.Tensor{}}
 	memory, settings, limit := "1GiB", "", 0
 	d.MaybeScanArgs(t, "memory", &memory)
 	d.MaybeScanArgs(t, "settings", &settings)
@@ -110,14 +110,19 @@ func newStory(t *testing.T, d *datadriven.TestData) *story {
 	s.must(err)
 	stream, err := s.gpu.CreateStream(0)
 	s.must(err)
-	s.manager, err = graphtree.New(s.gpu, s.allocator, graphtree.Options{Stream: stream, Pool: pool, RerecordLimit: limit})
+	o := graphtree.Options{Stream: stream, Pool: pool, RerecordLimit: limit}
+	if steps == nil {
+		s.manager, err = graphtree.New(s.gpu, s.allocator, o)
+	} else {
+		s.manager, err = graphtree.New(steppedGPU{s.gpu, steps}, steppedAllocator{s.allocator, steps}, o)
+	}
 	s.must(err)
 	return s
 }
 
 func (s *story) must(err error) {
 	s.t.Helper()
-	if err != nil && s.faulty {
+	if err != nil && s.steps != nil {
 		panic(ended{err})
 	}
 	if err != nil {
