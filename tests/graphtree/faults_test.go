@@ -29,6 +29,9 @@ func TestFaultsOfStories(t *testing.T) {
 		for number, lines := range storiesOf(t, path) {
 			whole := tell(t, lines)
 			fmt.Fprintf(&got, "%s %d: %d calls, all %s\n", filepath.Base(path), number, len(whole.steps.names), kept.Sum(whole.all()))
+			if len(whole.leaks) != 1 { // the manager's stream, which the story made
+				t.Errorf("%s %d: left: %v", filepath.Base(path), number, whole.leaks)
+			}
 			of := map[string]*strings.Builder{}
 			left := map[string]int{}
 			for i, name := range whole.steps.names {
@@ -108,6 +111,12 @@ func tell(t *testing.T, lines []datadriven.TestData, fails ...int) *told {
 	}
 	if s != nil {
 		fmt.Fprintln(&w.text, said(s.manager.Shutdown()))
+		for _, name := range slices.Sorted(maps.Keys(s.tensors)) { // outputs outlive their tree
+			if tensor := s.tensors[name]; tensor != nil {
+				fmt.Fprintln(&w.text, name, said(tensor.Release()))
+			}
+		}
+		fmt.Fprintln(&w.text, said(s.allocator.EmptyCache()))
 		w.leaks = s.gpu.Leaks()
 	}
 	return w
