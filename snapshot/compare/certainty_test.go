@@ -54,6 +54,44 @@ func TestTakeRecorded(t *testing.T) {
 	}
 }
 
+// TestReasons: each thing that a record leaves open is a reason of its own.
+func TestReasons(t *testing.T) {
+	measured := func(retries int64) runResult {
+		return runResult{runJob: runJob{assumptions: play.MeasuredDriver}, outcome: play.Outcome{Statistics: play.Statistics{Retries: retries}}}
+	}
+	other := measured(0)
+	other.assumptions = play.OtherDrivers[0]
+	differs := measured(1)
+	differs.assumptions = play.OtherDrivers[0]
+	for _, test := range []struct {
+		what string
+		set  func(c *comparing, w *history.Workload)
+		runs runs
+		want []InexactReason
+	}{
+		{"nothing", func(*comparing, *history.Workload) {}, runs{measured(0), other}, nil},
+		{"other addresses", func(*comparing, *history.Workload) {}, runs{measured(0), differs}, []InexactReason{DriverAddresses}},
+		{"a free that has not completed", func(_ *comparing, w *history.Workload) { w.Unrecorded.PendingFrees = 1 }, runs{measured(0)}, []InexactReason{StreamTiming}},
+		{"collectives", func(_ *comparing, w *history.Workload) { w.Marks.Collectives = true }, runs{measured(0)}, []InexactReason{Collectives}},
+		{"the cache was emptied", func(_ *comparing, w *history.Workload) { w.Unrecorded.EmptyCaches = 1 }, runs{measured(0)}, []InexactReason{EmptyCacheCalls}},
+		{"settings changed", func(_ *comparing, w *history.Workload) { w.Unrecorded.SettingsChanges = 1 }, runs{measured(0)}, []InexactReason{ChangedSettings}},
+		{"a key that is not known", func(_ *comparing, w *history.Workload) { w.Unrecorded.Unknown = make([]snapshot.UnknownAction, 1) }, runs{measured(0)}, []InexactReason{UnknownRecord}},
+		{"a setting that is not known", func(_ *comparing, w *history.Workload) { w.Unrecorded.UnknownSettings = []string{"pinned_x", "x"} }, runs{measured(0)}, []InexactReason{UnknownRecord}},
+		{"a setting of pinned memory", func(_ *comparing, w *history.Workload) { w.Unrecorded.UnknownSettings = []string{"pinned_x"} }, runs{measured(0)}, nil},
+		{"an action that is not known", func(_ *comparing, w *history.Workload) { w.Unrecorded.Skipped = []spec.Action{spec.ActionAlloc} }, runs{measured(0)}, []InexactReason{SkippedActions}},
+		{"entries that contradict", func(_ *comparing, w *history.Workload) { w.Unrecorded.InconsistentEntries = 1 }, runs{measured(0)}, []InexactReason{RecordMismatch}},
+		{"a difference", func(c *comparing, _ *history.Workload) { c.Verification.Differences = make([]play.Difference, 1) }, runs{measured(0)}, []InexactReason{RecordMismatch}},
+	} {
+		w := &history.Workload{Settings: history.DefaultSettings()}
+		c := &comparing{Comparison: Comparison{Workload: w, Readings: []history.Reading{{}}}}
+		test.set(c, w)
+		p := &Prediction{Settings: w.Settings}
+		if c.findReasons(p, test.runs); !slices.Equal(p.Reasons, test.want) {
+			t.Errorf("%s: %v, not %v", test.what, p.Reasons, test.want)
+		}
+	}
+}
+
 // TestCountedRuns: what the runs of a prediction come to.
 func TestCountedRuns(t *testing.T) {
 	reserved := func(bytes uint64) play.Outcome { return play.Outcome{Statistics: play.Statistics{PeakReserved: bytes}} }

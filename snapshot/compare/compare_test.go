@@ -2,11 +2,14 @@ package compare
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"gaugeblock/snapshot/history"
 	"gaugeblock/snapshot/play"
 	"gaugeblock/spec"
+	"gaugeblock/spec/trace"
+	"gaugeblock/upstream"
 )
 
 // TestFractionOfPrediction: the memory fraction of a prediction is that of its runs.
@@ -19,6 +22,35 @@ func TestFractionOfPrediction(t *testing.T) {
 		got := c.run([]runJob{{prediction: p, assumptions: play.MeasuredDriver}})[p]
 		if len(got) != 1 || got[0].err != nil || (got[0].outcome.FirstOOM != nil) != fails {
 			t.Errorf("under %d bytes: %+v", fraction, got)
+		}
+	}
+}
+
+// TestFailedRun: a run that cannot be made is told with what it assumes.
+func TestFailedRun(t *testing.T) {
+	w := &history.Workload{Settings: history.DefaultSettings(), Requests: []history.Request{{Kind: history.Other}}}
+	w.Operations = []history.PoolOperation{{Op: trace.Op{Kind: trace.OpPoolRelease, Pool: spec.PoolID{User: 1}}}}
+	c := &comparing{Comparison: Comparison{Workload: w, Readings: []history.Reading{{}}}}
+	c.options.Jobs = 1
+	p := &Prediction{Settings: w.Settings}
+	got := c.run([]runJob{{prediction: p, assumptions: play.MeasuredDriver}})[p]
+	if len(got) != 1 || got[0].err == nil || !strings.HasPrefix(got[0].err.Error(), play.MeasuredDriver.Name+": ") {
+		t.Errorf("%+v", got)
+	}
+}
+
+// TestNewestRelease: the newest release is tried too if it takes free blocks in another order, but not beside settings
+// that were asked for.
+func TestNewestRelease(t *testing.T) {
+	for _, release := range upstream.Releases() {
+		for _, asked := range [][]string{nil, {""}} {
+			c := &comparing{Comparison: Comparison{Workload: &history.Workload{Settings: history.DefaultSettings(), Release: release}}}
+			c.options.Settings = asked
+			c.addNewest()
+			want := asked == nil && release.Rules.Ties != upstream.Newest().Rules.Ties
+			if got := len(c.Predictions) == 1 && c.Predictions[0].Release == upstream.Newest().Name && c.Predictions[0].Asked; got != want {
+				t.Errorf("%s, asked %q: %+v", release.Name, asked, c.Predictions)
+			}
 		}
 	}
 }
