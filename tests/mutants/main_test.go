@@ -42,7 +42,7 @@ var folders = []folder{
 	{"cudaimpl", []string{"cudaimpl", "tests/gpu"}},
 	{"cudaimpl/pluggable", []string{"cudaimpl/pluggable", "tests/gpu"}},
 	{"fakegpu/cuda", []string{"fakegpu/cuda"}},
-	{"fakegpu/cuda/host", []string{"tests/gpu", "fakegpu/cuda"}},
+	{"fakegpu/cuda/host", []string{"fakegpu/cuda/host", "tests/gpu", "fakegpu/cuda"}},
 	{"internal/refinement", []string{"internal/refinement"}},
 	{"internal/unpack", []string{"internal/unpack", "snapshot"}},
 	{"cmd/gaugeblock", []string{"cmd/gaugeblock"}},

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"gaugeblock/fakegpu"
 )
@@ -110,9 +111,9 @@ var All = []GPU{
 	{"5090", "NVIDIA GeForce RTX 5090", hundredths(3137), contextOther, from + "Wan-Video/Wan2.1/issues/465", geforce50, 170, 96 * mib, 512, 2407000, 14001000},
 }
 
-// Find gives the GPU of a word.
+// Find gives the GPU of a word, in capitals or not.
 func Find(word string) (GPU, bool) {
-	i := slices.IndexFunc(All, func(g GPU) bool { return g.Word == word })
+	i := slices.IndexFunc(All, func(g GPU) bool { return strings.EqualFold(g.Word, word) })
 	if i < 0 {
 		return GPU{}, false
 	}

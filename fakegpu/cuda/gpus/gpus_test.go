@@ -97,3 +97,12 @@ func TestManagement(t *testing.T) {
 		}
 	}
 }
+
+// TestFind: a GPU is found by its word, in capitals too, and by nothing else.
+func TestFind(t *testing.T) {
+	for word, want := range map[string]string{"h200": "h200", "H200": "h200", "A100-80": "a100-80", "a100": "", "": "", "h200 ": ""} {
+		if g, found := Find(word); g.Word != want || found != (want != "") {
+			t.Errorf("%q: %q", word, g.Word)
+		}
+	}
+}
