@@ -204,6 +204,13 @@ func TestNumbers(t *testing.T) {
 	if s := parseSize("1,024", "MiB"); s != nil {
 		t.Errorf("a number that may be two: %+v", s)
 	}
+	// Of a unit of ten the least is that of powers of 1,000, the most that of powers of 1,024.
+	for text, low := range map[[2]string]uint64{{"3.00", "KB"}: 2_995, {"3.00", "MB"}: 2_995_000, {"3.00", "TB"}: 2_995_000_000_000, {"30", "by"}: 30, {"30", "B"}: 30} {
+		s := parseSize(text[0], text[1])
+		if s == nil || s.Low+1 < low || s.Low > low+1 {
+			t.Errorf("%v: %+v, not from %d", text, s, low)
+		}
+	}
 	if s := parseSize("2.00", "GB"); s == nil || s.Low > 2_000_000_000 || s.High < 2<<30 || s.text != "2.00 GB" {
 		t.Errorf("%+v", s)
 	}

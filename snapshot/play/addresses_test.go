@@ -130,3 +130,16 @@ func TestSlotsAreTaken(t *testing.T) {
 		t.Errorf("%v is free, and %v was chosen", first, again)
 	}
 }
+
+// TestRangesAreVacated: a range that is given back is as free as with the policy behind.
+func TestRangesAreVacated(t *testing.T) {
+	r, behind := &recordedFirst{others: realLike()}, realLike()
+	for range 3 {
+		first, want := r.PlaceRange(2*spec.MiB), behind.PlaceRange(2*spec.MiB)
+		if first != recordedEnd+want {
+			t.Fatalf("%v, not behind %v", first, want)
+		}
+		r.VacateRange(first, 2*spec.MiB)
+		behind.VacateRange(want, 2*spec.MiB)
+	}
+}
