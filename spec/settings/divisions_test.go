@@ -68,6 +68,30 @@ func TestDivisionsSetting(t *testing.T) {
 	}
 }
 
+// TestRestOfOlderReleases: up to 2.9, '>' begins at the bucket named last. What is written is read as the same.
+func TestRestOfOlderReleases(t *testing.T) {
+	older := settings.Grammar{RestIncludesLast: true}
+	for value, want := range map[string][spec.NumDivisions]uint64{
+		"[>:8]":                     divisions([2]uint64{16, 8}),
+		"[1:2,>:8]":                 divisions([2]uint64{16, 8}),
+		"[256:1,512:2,1024:4,>:8]":  divisions([2]uint64{9, 1}, [2]uint64{1, 2}, [2]uint64{6, 8}),
+		"[8:2,2:4,>:8]":             divisions([2]uint64{1, 2}, [2]uint64{15, 8}),
+		"[32768:2,>:8]":             divisions([2]uint64{15, 2}, [2]uint64{1, 8}),
+		"[4:2,>:8,16:4]":            divisions([2]uint64{2, 2}, [2]uint64{2, 8}, [2]uint64{1, 4}, [2]uint64{11, 8}),
+		"[256:1,512:2,1024:4,2:16]": divisions([2]uint64{1, 1}, [2]uint64{1, 16}, [2]uint64{7, 1}, [2]uint64{1, 2}, [2]uint64{1, 4}),
+	} {
+		c, err := older.Parse("roundup_power2_divisions:"+value, spec.DefaultGeometry())
+		if err != nil || c.Divisions != want {
+			t.Errorf("%s: %v, %v", value, c.Divisions, err)
+			continue
+		}
+		again, err := older.Parse(older.Format(c, spec.DefaultGeometry()), spec.DefaultGeometry())
+		if err != nil || again.Divisions != want {
+			t.Errorf("%s: %v, %v", older.Format(c, spec.DefaultGeometry()), again.Divisions, err)
+		}
+	}
+}
+
 func TestDivisionsCanonical(t *testing.T) {
 	for want, d := range map[string][spec.NumDivisions]uint64{
 		"":                      divisions(),
