@@ -172,16 +172,24 @@ func TestDoubtfulFreesNearLimit(t *testing.T) {
 	for _, test := range []struct {
 		kind        LimitKind
 		doubt       UpperBounds
+		moved       bool
 		doubtful    int
 		most, bound uint64
 	}{
-		{FractionLimit, UpperBounds{Device: 2000, Fraction: 850}, 0, 850, 850},
-		{FractionLimit, UpperBounds{Device: 850, Fraction: 2000}, 1, 900, 900},
-		{DeviceLimit, UpperBounds{Device: 850, Fraction: 2000}, 0, 900, 900},
-		{DeviceLimit, UpperBounds{Device: 2000, Fraction: 850}, 1, 900, 900},
+		{FractionLimit, UpperBounds{Device: 2000, Fraction: 850}, false, 0, 850, 850},
+		{FractionLimit, UpperBounds{Device: 850, Fraction: 2000}, false, 1, 900, 900},
+		{DeviceLimit, UpperBounds{Device: 850, Fraction: 2000}, false, 0, 900, 900},
+		{DeviceLimit, UpperBounds{Device: 2000, Fraction: 850}, false, 1, 900, 900},
+		{DeviceLimit, UpperBounds{Device: 900, Fraction: 2000}, false, 0, 900, 900}, // one part in eight above
+		{DeviceLimit, UpperBounds{Device: 901, Fraction: 2000}, false, 1, 900, 900},
+		{DeviceLimit, UpperBounds{Device: 800, Fraction: 2000}, false, 0, 900, 900},
+		{DeviceLimit, UpperBounds{Device: 799, Fraction: 2000}, false, 1, 900, 900}, // below what was reserved
+		{DeviceLimit, UpperBounds{Device: 850, Fraction: 2000}, true, 1, 900, 900},  // a limit that has moved
+		{UnknownLimit, UpperBounds{Device: 850, Fraction: 850}, false, 1, 900, 900},
+		{NoLimit, UpperBounds{Device: 850, Fraction: 850}, false, 1, 900, 900},
 	} {
 		f := &segmentFreeReader{segmentFrees: segmentFrees{doubtful: 1, emptied: map[int]bool{3: true}}, doubt: test.doubt}
-		f.limit = LimitBounds{Kind: test.kind, Least: 800, Most: 900, OfFraction: [2]uint64{800, 900}}
+		f.limit = LimitBounds{Kind: test.kind, Least: 800, Most: 900, OfFraction: [2]uint64{800, 900}, Moved: test.moved}
 		f.dropDoubt()
 		if f.doubtful != test.doubtful || f.limit.Most != test.most || f.limit.OfFraction[1] != test.bound {
 			t.Errorf("%+v: %d doubtful, %+v", test, f.doubtful, f.limit)
