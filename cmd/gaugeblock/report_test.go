@@ -370,6 +370,13 @@ func TestReportFolder(t *testing.T) {
 	if left, err := os.ReadDir(out); err != nil || len(left) != 3 {
 		t.Errorf("pages were written all the same: %v, %v", left, err)
 	}
+	mine := filepath.Join(out, "rank10.html")
+	if err := errors.Join(os.Remove(mine), os.Mkdir(mine, 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	if status, says := report(); status != statusBadInput || !strings.Contains(says, mine+" cannot be written: is a directory") {
+		t.Errorf("a folder where a page is to be: status %d, %s", status, says)
+	}
 }
 
 // TestReportFolderReadsOnce: each snapshot is read once, so it may come from a pipe.
