@@ -64,6 +64,19 @@ func TestKeptPrograms(t *testing.T) {
 			fmt.Fprintf(&got, "%s %d program %s checked %d met %s faults %d %s pairs %d %s\n", area.Name, seed, kept.Sum(h, tried.ops, tried.answers), tried.checked, kept.Sum(tried.labels), faults.Checked, kept.Sum(faults.Labels), pairs.Checked, kept.Sum(pairs.Labels))
 		}
 	}
+	for i := range contractAreas { // of what other allocators are asked, the reference keeps to most
+		r := contractAreas[i]
+		c := Seeded(1)
+		tried, err := newTrial(&r, r.draw(c, 1), Options{New: right, Every: 20})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var f *Failure
+		for g := newGenerator(c, tried.program, &r); f == nil && len(tried.ops) < 400; {
+			f = tried.step(g.Next())
+		}
+		fmt.Fprintf(&got, "%s program %s checked %d met %s failed %s\n", r.Name, kept.Sum(tried.ops, tried.answers), tried.checked, kept.Sum(tried.labels), kept.Sum(f))
+	}
 	for seed := uint64(1); seed <= 8; seed++ {
 		o := Options{New: wrong, Against: right}
 		f := Areas()[seed].Run(seed, 400, o).Failure
